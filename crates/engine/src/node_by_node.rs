@@ -76,13 +76,14 @@ impl<E: Extension, T: Copy> NodeByNode<E, T> {
         (*stamp, frame)
     }
 
-    /// Removes the head frame of `link` and returns it with its stamp.
+    /// Removes the head frame of `link`. Returns it with its stamp, and the arrival of the frame behind it;
+    /// [`Instant::NEVER`] if there is none.
     #[inline(always)]
-    pub fn take(&mut self, link: u32) -> (T, Frame<E>) {
+    pub fn take(&mut self, link: u32) -> (T, Frame<E>, Instant) {
         let (stamp, frame) = self.front(link);
-        let taken = (stamp, *frame);
-        self.in_flight[link as usize].frames.drop_front();
-        taken
+        let (stamp, frame) = (stamp, *frame);
+        let next = self.in_flight[link as usize].frames.drop_front();
+        (stamp, frame, next.map_or(Instant::NEVER, |(at, ..)| *at))
     }
 
     /// Returns the arrival of the frame behind the head frame of `link`; [`Instant::NEVER`] if there is none.

@@ -21,8 +21,6 @@ const SMALL_NETWORK: usize = 256;
 
 /// Switch of data plane `D`, whose events are kept by schedule `S`.
 pub struct SwitchNode<D, S: Schedule> {
-    /// Number of the switch in the graph.
-    pub id: usize,
     /// Data plane.
     pub plane: Driver<D>,
     /// Links and pending events.
@@ -30,7 +28,8 @@ pub struct SwitchNode<D, S: Schedule> {
     held: Vec<PauseStats>,
     /// `[port]`: flows that the neighbour pauses, if pauses name flows and the scenario samples links.
     pub flows_held: Vec<FlowsHeld>,
-    hosts: usize,
+    /// Number of the switch among the switches.
+    index: usize,
     choice: Choice,
     /// `[epoch of the links]`: routes.
     routes: Arc<Vec<Routes>>,
@@ -42,6 +41,8 @@ pub struct SwitchNode<D, S: Schedule> {
 
 /// Links of a switch, and its pending events.
 pub struct Links<S: Schedule> {
+    /// Number of the switch in the graph.
+    id: usize,
     /// Pending events: incoming links, then outgoing ports, then the timer.
     pub agenda: S::Agenda<64>,
     /// `[port]`.
@@ -107,10 +108,10 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         };
         let change_at = changes.front().map_or(Instant::NEVER, |change| change.at);
         let mut switch: SwitchNode<D, S> = SwitchNode {
-            id,
             plane: Driver::new(plane),
             held: vec![PauseStats::default(); links.len()],
             links: Links {
+                id,
                 agenda: S::Agenda::new(2 * links.len() + 1, tie_seed),
                 dropped: vec![0; links.len()],
                 ports: links.into_iter().map(port).collect(),
@@ -120,16 +121,22 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
                 armed: Instant::NEVER,
             },
             flows_held: Vec::new(),
-            hosts,
+            index: id - hosts,
             choice,
             routes,
             epoch: 0,
             changes,
             prefetches: hosts > SMALL_NETWORK,
         };
-        let timer = switch.links.timer_name(id);
+        let timer = switch.links.timer_name();
         switch.links.agenda.set_timer(timer, change_at);
         switch
+    }
+
+    /// Number of the switch in the graph.
+    #[inline(always)]
+    pub fn id(&self) -> usize {
+        self.links.id
     }
 
     /// Prefetches the state that the arrivals of a window need, in a large network. The window ends at `end`. Handled
@@ -148,7 +155,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         for (ingress, port) in (0..).zip(&self.links.ports) {
             let arrivals = in_flight[port.link_in as usize].before(end).filter(|packet| packet.kind == Kind::Data);
             let flows = arrivals.fold(0, |sum: u32, packet| {
-                let next = routes.next(self.id - self.hosts, packet.dst, |count| self.choice.likely(count, packet));
+                let next = routes.next(self.index, packet.dst, |count| self.choice.likely(count, packet));
                 sum.wrapping_add(next.map_or(0, |egress| self.plane.prefetch(packet, ingress, egress)))
             });
             let out = in_flight.get(port.wire.target.link as usize).map_or(0, InFlight::count);
@@ -164,7 +171,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         transit: &'a mut Transit<S>,
         observer: &'a mut O,
     ) -> (&'a mut Driver<D>, AtSwitch<'a, S, O>) {
-        (&mut self.plane, AtSwitch { id: self.id, links: &mut self.links, transit, observer })
+        (&mut self.plane, AtSwitch { links: &mut self.links, transit, observer })
     }
 
     /// Handles the arrival of a frame by `ingress`.
@@ -195,7 +202,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         observer: &mut O,
     ) {
         let Some(frame) = packet.control() else { return };
-        observer.controlled(now, self.id, port, frame);
+        observer.controlled(now, self.links.id, port, frame);
         self.held[port as usize].on_control(now, frame);
         if let Some(flows) = self.flows_held.get_mut(port as usize) {
             flows.on_control(now, frame);
@@ -208,10 +215,10 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     #[inline(always)]
     fn route<O: Observer>(&mut self, now: Instant, packet: &Packet, observer: &mut O) -> Option<PortId> {
         let (routes, choice) = (&self.routes[self.epoch], &mut self.choice);
-        let egress = routes.next(self.id - self.hosts, packet.dst, |count| choice.among(now, count, packet));
+        let egress = routes.next(self.index, packet.dst, |count| choice.among(now, count, packet));
         if egress.is_none() {
             self.links.drops.count(DropReason::NoRoute, packet);
-            observer.dropped(now, self.id, packet, DropReason::NoRoute);
+            observer.dropped(now, self.links.id, packet, DropReason::NoRoute);
         }
         egress
     }
@@ -260,7 +267,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
                 return;
             }
             if queues.last().is_none_or(|last| (last.port, last.queue) != (port, queue)) {
-                queues.push(HeldQueue { node: self.id as u32, port, queue, bytes: 0, flows: Vec::new() });
+                queues.push(HeldQueue { node: self.links.id as u32, port, queue, bytes: 0, flows: Vec::new() });
             }
             if let Some(last) = queues.last_mut() {
                 last.bytes += u64::from(packet.wire);
@@ -287,7 +294,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
 
     /// Handles the expiry of the timer.
     pub fn timer<O: Observer>(&mut self, now: Instant, transit: &mut Transit<S>, observer: &mut O) {
-        observer.woke(now, self.id, Timer::Any);
+        observer.woke(now, self.links.id, Timer::Any);
         if self.links.armed <= now {
             self.links.armed = Instant::NEVER;
         }
@@ -301,7 +308,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         while let Some(change) = self.changes.pop_front_if(|change| change.at <= now) {
             self.epoch = change.epoch;
             for (port, up) in change.ports {
-                observer.link_changed(now, self.id, port, up);
+                observer.link_changed(now, self.links.id, port, up);
                 self.held[port as usize].on_link_change(now);
                 if let Some(flows) = self.flows_held.get_mut(port as usize) {
                     flows.on_link_change(now);
@@ -315,21 +322,20 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
 }
 
 impl<S: Schedule> Links<S> {
-    /// Returns the event at switch number `id` that a transmission of `port` ends.
+    /// Returns the event that a transmission of `port` ends.
     #[inline(always)]
-    fn end_at(&self, id: usize, port: PortId) -> EventName {
-        EventName { leaf: self.ports.len() + port as usize, node: id as u32, port }
+    fn end_at(&self, port: PortId) -> EventName {
+        EventName { leaf: self.ports.len() + port as usize, node: self.id as u32, port }
     }
 
     #[inline(always)]
-    fn timer_name(&self, id: usize) -> EventName {
-        EventName { leaf: 2 * self.ports.len(), node: id as u32, port: 0 }
+    fn timer_name(&self) -> EventName {
+        EventName { leaf: 2 * self.ports.len(), node: self.id as u32, port: 0 }
     }
 }
 
 /// Outlets of a switch: links, events and measurements as its driver sees them while one event is handled.
 struct AtSwitch<'a, S: Schedule, O> {
-    id: usize,
     links: &'a mut Links<S>,
     transit: &'a mut Transit<S>,
     observer: &'a mut O,
@@ -341,7 +347,7 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
     #[inline(always)]
     fn is_free(&self, now: Instant, port: PortId) -> bool {
         let busy_until = self.links.ports[port as usize].busy_until;
-        self.links.agenda.is_free(&self.transit.schedule, self.links.end_at(self.id, port), busy_until, now)
+        self.links.agenda.is_free(&self.transit.schedule, self.links.end_at(port), busy_until, now)
     }
 
     #[inline(always)]
@@ -351,16 +357,16 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
 
     #[inline(always)]
     fn awaits(&self, port: PortId) -> bool {
-        self.links.agenda.awaits(self.links.end_at(self.id, port))
+        self.links.agenda.awaits(self.links.end_at(port))
     }
 
     #[inline(always)]
     fn poll_at(&mut self, port: PortId, at: Instant) {
-        self.links.agenda.set_port(self.links.end_at(self.id, port), at);
+        self.links.agenda.set_port(self.links.end_at(port), at);
     }
 
     fn arm(&mut self, at: Instant) {
-        let timer = self.links.timer_name(self.id);
+        let timer = self.links.timer_name();
         if !S::EACH_TIMER_IS_AN_EVENT {
             return self.links.agenda.set_timer(timer, at.min(self.links.change_at));
         }
@@ -380,17 +386,18 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
 
     #[inline(always)]
     fn send(&mut self, now: Instant, port: PortId, frame: &Frame<S::Extension>, departed: &Departed) -> Instant {
-        let AtSwitch { id, links, transit, observer } = self;
+        let AtSwitch { links, transit, observer } = self;
+        let id = links.id;
         let p = &mut links.ports[port as usize];
         let free_at = now + p.wire.ser.of_bytes(frame.wire as u64);
         p.busy_until = free_at;
         p.sent.count(frame);
         put_on_wire(&mut p.wire, transit, &mut links.drops, now, free_at, frame, |packet, reason| {
-            observer.dropped(now, *id, packet, reason);
+            observer.dropped(now, id, packet, reason);
         });
         p.last = Transmission::of(frame, departed.queue, now);
-        links.agenda.take_port(&mut transit.schedule, links.end_at(*id, port), free_at);
-        observer.departed(now, *id, port, frame, departed);
+        links.agenda.take_port(&mut transit.schedule, links.end_at(port), free_at);
+        observer.departed(now, id, port, frame, departed);
         if let Some(meters) = &mut links.meters
             && departed.queue.is_some()
         {
@@ -401,7 +408,7 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
 
     #[inline(always)]
     fn enqueued(&mut self, now: Instant, joined: Joined, frame: &Frame<S::Extension>) {
-        self.observer.enqueued(now, self.id, joined, frame, &self.links.ports[joined.egress as usize].last);
+        self.observer.enqueued(now, self.links.id, joined, frame, &self.links.ports[joined.egress as usize].last);
         if let Some(meters) = &mut self.links.meters {
             meters.enter(joined.ingress, joined.egress, frame);
         }
@@ -410,7 +417,7 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
     fn dropped(&mut self, now: Instant, egress: PortId, frame: &Frame<S::Extension>, reason: DropReason) {
         self.links.dropped[egress as usize] += (reason != DropReason::Credit) as u64;
         self.links.drops.count(reason, frame);
-        self.observer.dropped(now, self.id, frame, reason);
+        self.observer.dropped(now, self.links.id, frame, reason);
     }
 
     #[cold]

@@ -127,7 +127,7 @@ where
             see(port.id.into(), 0, &port.stats);
         }
         for switch in &mut self.nodes.switches {
-            let id = switch.id as u32;
+            let id = switch.id() as u32;
             switch.stats(now).zip(0..).for_each(|(stats, port)| see(id, port, &stats));
         }
     }
@@ -138,7 +138,7 @@ where
             see(port.id.into(), 0, &port.link_count(now));
         }
         for switch in &mut self.nodes.switches {
-            let id = switch.id as u32;
+            let id = switch.id() as u32;
             switch.link_counts(now).iter().zip(0..).for_each(|(count, port)| see(id, port, count));
         }
     }
@@ -169,7 +169,7 @@ where
 
 impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchView for SwitchNode<D, S> {
     fn number(&self) -> u32 {
-        self.id as u32
+        self.id() as u32
     }
 
     fn ports(&self) -> PortId {

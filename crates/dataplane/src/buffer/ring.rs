@@ -83,14 +83,15 @@ impl<T: Copy> Ring<T> {
         Some(value)
     }
 
-    /// Drops the first item, if there is one.
+    /// Drops the first item, if there is one. Returns the next one.
     #[inline(always)]
-    pub fn drop_front(&mut self) {
+    pub fn drop_front(&mut self) -> Option<&T> {
         if self.len() <= 1 {
             (self.first, self.end) = (0, 0);
-        } else {
-            self.first = self.first.wrapping_add(1);
+            return None;
         }
+        self.first = self.first.wrapping_add(1);
+        Some(&self.places[self.place(self.first)])
     }
 
     #[cold]
@@ -119,9 +120,9 @@ mod tests {
             assert_eq!(ring.len(), (next_in - next_out) as usize);
             for _ in 0..round % 19 {
                 assert_eq!(ring.front().copied(), (next_out < next_in).then_some(next_out));
-                if ring.pop_front().is_some() {
-                    next_out += 1;
-                }
+                next_out += u32::from(next_out < next_in);
+                let next = ring.drop_front().copied();
+                assert_eq!(next, (next_out < next_in).then_some(next_out));
             }
         }
         assert!(next_out > 1000 && ring.back().is_none_or(|last| *last + 1 == next_in));

@@ -184,7 +184,7 @@ where
                         EventKind::Timer => switch.timer(now, transit, observer),
                         EventKind::FlowTimer => unreachable!("flows are at hosts"),
                     }
-                    observer.settled(now, switch.id, switch.plane.readings());
+                    observer.settled(now, switch.id(), switch.plane.readings());
                 }
             }
             if start >= end {

@@ -251,7 +251,7 @@ where
         for (next, switch) in next[nodes.hosts.len()..].iter_mut().zip(&mut nodes.switches) {
             let changes: Vec<Instant> = switch.changes().collect();
             let leaf = 2 * switch.links.ports.len();
-            changes.iter().for_each(|at| switch.links.agenda.preset(leaf, *at, switch.id));
+            changes.iter().for_each(|at| switch.links.agenda.preset(leaf, *at, switch.id()));
             *next = switch.links.agenda.tree.next();
         }
     }
@@ -272,7 +272,7 @@ where
             match nodes.local.get(node as usize) {
                 Some(host) => nodes.hosts[*host as usize].port_mut().agenda.settle(&schedule.ranks),
                 None => {
-                    let at = nodes.switches.binary_search_by_key(&(node as usize), |switch| switch.id);
+                    let at = nodes.switches.binary_search_by_key(&(node as usize), |switch| switch.id());
                     nodes.switches[at.expect("it is here")].links.agenda.settle(&schedule.ranks);
                 }
             }
@@ -416,7 +416,7 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, O: Observer> Node<E, 4> for
         let mut w = EventContext { now: at, params, transit, finished: *finished, observer: *observer };
         match leaf {
             LINK => {
-                let (stamp, frame) = w.transit.schedule.nodes.take(port.link_in);
+                let (stamp, frame, _) = w.transit.schedule.nodes.take(port.link_in);
                 w.now = w.transit.schedule.ranks.come(at, stamp);
                 host.arrive(&mut w, frame);
             }
@@ -486,7 +486,7 @@ impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtS
         let ports = switch.links.ports.len();
         let now;
         if let Some(port) = switch.links.ports.get(leaf) {
-            let (stamp, frame) = transit.schedule.nodes.take(port.link_in);
+            let (stamp, frame, _) = transit.schedule.nodes.take(port.link_in);
             now = transit.schedule.ranks.come(at, stamp);
             switch.arrive(now, leaf as PortId, frame, transit, *observer);
         } else if leaf < 2 * ports {
@@ -496,6 +496,6 @@ impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtS
             now = transit.schedule.ranks.come(at, switch.links.agenda.take_timer(leaf).stamp);
             switch.timer(now, transit, *observer);
         }
-        observer.settled(now, switch.id, switch.plane.readings());
+        observer.settled(now, switch.id(), switch.plane.readings());
     }
 }

@@ -80,8 +80,8 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
         match leaf {
             LINK => {
                 let port = host.port_mut();
-                let ((), packet) = w.transit.schedule.take(port.link_in);
-                port.agenda.set(LINK, w.transit.schedule.head(port.link_in));
+                let ((), packet, next) = w.transit.schedule.take(port.link_in);
+                port.agenda.set(LINK, next);
                 host.arrive(w, packet);
             }
             PORT => host.free(w),
@@ -112,14 +112,14 @@ fn run_switch<D: DataPlane, O: Observer>(
     while let Some((now, leaf)) = switch.links.agenda.first_before(end) {
         if leaf < ports {
             let link = switch.links.ports[leaf].link_in;
-            let ((), packet) = transit.schedule.take(link);
-            switch.links.agenda.set(leaf, transit.schedule.head(link));
+            let ((), packet, next) = transit.schedule.take(link);
+            switch.links.agenda.set(leaf, next);
             switch.arrive(now, leaf as PortId, packet, transit, observer);
         } else if leaf < 2 * ports {
             switch.free(now, (leaf - ports) as PortId, transit, observer);
         } else {
             switch.timer(now, transit, observer);
         }
-        observer.settled(now, switch.id, switch.plane.readings());
+        observer.settled(now, switch.id(), switch.plane.readings());
     }
 }
