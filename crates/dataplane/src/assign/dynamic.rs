@@ -180,6 +180,14 @@ impl<const W: usize, Q: Numbered<W>> Dynamic<W, Q> {
         }
     }
 
+    /// Returns the class of a packet that arrived by `ingress`, the index of its place at `port`, and its table entry.
+    #[inline(always)]
+    fn entry(&self, packet: &Packet, ingress: PortId, port: PortId) -> (usize, usize, u32) {
+        let (class, place) = self.place(port, ingress, packet);
+        let slot = hash::range32(hash::salted(packet.key, self.salt), self.entries);
+        (class, place, place as u32 * self.entries + slot)
+    }
+
     /// Index into `given` for egress `port` and the pipeline of `ingress`.
     fn given_at(&self, port: PortId, ingress: PortId) -> usize {
         port as usize * self.pipelines + self.pipeline[ingress as usize] as usize
@@ -244,8 +252,9 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, _packet: &Packet, _ingress: PortId, _port: PortId) -> u32 {
-        0
+    fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32 {
+        let (_, _, tag) = self.entry(packet, ingress, port);
+        self.table[tag as usize].size_queue
     }
 
     #[inline(always)]
@@ -258,9 +267,7 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
         queues: &Q,
         rng: &mut Stream,
     ) -> Choice {
-        let (class, place) = self.place(port, ingress, packet);
-        let slot = hash::range32(hash::salted(packet.key, self.salt), self.entries);
-        let tag = place as u32 * self.entries + slot;
+        let (class, place, tag) = self.entry(packet, ingress, port);
         if self.incast_label && packet.has(flags::INCAST) {
             return Choice { queue: self.classes[class].first, tag, fresh: false };
         }
