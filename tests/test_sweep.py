@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from backwater import Experiment, InputError, Results, summaries, sweep
+from backwater.making import RECORDED_TOGETHER, Making, make
 from backwater.vary import as_set
+from backwater.writer import Writer
 from conftest import SMOKE, Cli
 
 SMALL = """
@@ -157,3 +162,69 @@ def test_endless_flows_are_estimated_by_what_they_share(scheme: str, receivers: 
     (job,) = sweep.jobs_of(experiment.plan)
     hops = experiment.simulate().runs[0].summary["packet_hops"]
     assert 0.7 * hops < job.expected_hops < 1.5 * hops
+
+
+MANY = """
+[compute]
+kind = "starvation"
+threshold = 1
+slots = 20
+
+[sweep]
+"compute.ratio" = [{ratios}]
+"""
+
+
+def many(place: Path, runs: int) -> Experiment:
+    """Runs that take next to no time."""
+    file = place / "many.toml"
+    file.write_text(MANY.format(ratios=", ".join(str(1.5 + i / 100) for i in range(runs))))
+    return Experiment(file)
+
+
+def test_manifests_of_a_large_sweep_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each names all runs that are there, so one for every run would take time as the square of their number."""
+    record, named = Writer.record, []
+
+    def recorded(self: Writer, manifest: dict[str, Any], timing: dict[str, Any]) -> None:
+        named.append(len(manifest["runs"]))
+        record(self, manifest, timing)
+
+    monkeypatch.setattr(Writer, "record", recorded)
+    done = many(tmp_path, 200).simulate(tmp_path / "out", threads=1)
+    assert done.complete
+    assert len(done.runs) == 200
+    assert named[:33] == list(range(33)), "of a few, each is named at once"
+    assert all(b - a <= 1 + b / RECORDED_TOGETHER for a, b in itertools.pairwise(named))
+    assert len(named) < 120
+
+
+def test_a_last_manifest_that_is_refused_leaves_what_the_one_before_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = Writer.record
+
+    class Stopping(sweep.Watch):
+        """Ctrl-C where a run has ended that no manifest names, and no room is left for one that does."""
+
+        def on_done(self, job: sweep.Job) -> None:
+            if made._unrecorded:
+                monkeypatch.setattr(Writer, "record", refuse)
+                raise KeyboardInterrupt
+
+    def refuse(self: Writer, *_: dict[str, Any]) -> None:
+        raise InputError(f"{self.out}: cannot be written: the disk is full")
+
+    experiment = many(tmp_path, 100)
+    made = Making(experiment.plan, "many", "a test", tmp_path / "out")
+    with pytest.raises(
+        InputError, match=r"the disk is full\n(\d+) of 100 runs were finished and are kept in"
+    ) as failure:
+        make([made], 1, Stopping(), sweep.Stop())
+    kept = re.search(r"(\d+) of 100", str(failure.value))
+    assert kept
+    monkeypatch.setattr(Writer, "record", record)
+    fragment = Results(tmp_path / "out")
+    assert fragment.interrupted
+    assert len(fragment.runs) == int(kept[1]) >= RECORDED_TOGETHER
+    assert experiment.simulate(tmp_path / "out").digest == many(tmp_path, 100).simulate(tmp_path / "other").digest

@@ -18,6 +18,12 @@ from backwater.writer import Writer, build
 if TYPE_CHECKING:
     from backwater.cluster import Cluster
 
+RECORDED_TOGETHER = 32
+"""Of this many finished runs at most one waits for the next manifest. A manifest names every finished run, so the runs
+of a large sweep would write millions of entries if each wrote a manifest."""
+RECORDING_SHARE = 0.1
+"""Most of the time that goes into manifests of fewer new runs, while no run ends."""
+
 
 class Making:
     """The runs of one plan on their way into `out`; `made` hears when all are there."""
@@ -45,6 +51,9 @@ class Making:
         """Where it is, finished or not; None until it is there."""
         self._writer: Writer | None = None
         self._began = 0.0
+        self._unrecorded: list[sweep.Job] = []
+        """Finished runs that the manifest does not name yet."""
+        self._next_record = 0.0
 
     @property
     def writer(self) -> Writer:
@@ -78,10 +87,17 @@ class Making:
         return True
 
     def record(self, job: sweep.Job) -> None:
-        """Says that a run is there, and keeps it for others."""
-        self._record()
+        """Notes that a run is there, and keeps it for others."""
+        self._unrecorded.append(job)
+        if RECORDED_TOGETHER * len(self._unrecorded) >= len(self.done):
+            self._record()
         if self.store is not None and job.key and not job.cut_short:
             self.store.put(job.key, self.writer.path / job.label, job.entry(), job.timing())
+
+    def catch_up(self) -> None:
+        """Says that all finished runs are there, unless that has taken too much time of late."""
+        if self._unrecorded and time.perf_counter() >= self._next_record:
+            self._record()
 
     def finish(self) -> None:
         """All runs ended: it takes its name."""
@@ -90,13 +106,25 @@ class Making:
         self.made(self.place)
 
     def leave(self) -> bool:
-        """It ends in the middle: whether some of it is kept, in `place`."""
+        """It ends in the middle: whether some of it is kept, in `place`.
+
+        # Errors
+        `InputError` where the disk refuses the last manifest. What an earlier one names is kept.
+        """
         if self._writer is None:
             return False
         if not self.done:
             self.close()
             return False
+        failure = None
+        try:
+            if self._unrecorded:
+                self._record()
+        except _core.InputError as error:
+            failure = error
         self.place = self._commit(interrupted=True)
+        if failure is not None:
+            raise _core.InputError(f"{failure}\n{kept(self)}") from failure
         return True
 
     def close(self) -> None:
@@ -111,7 +139,17 @@ class Making:
         return writer.commit(interrupted=interrupted)
 
     def _record(self, *, complete: bool = False, interrupted: bool = True) -> None:
-        self.writer.record(self._manifest(complete=complete, interrupted=interrupted), self._timing())
+        began = time.perf_counter()
+        try:
+            self.writer.record(self._manifest(complete=complete, interrupted=interrupted), self._timing())
+        except BaseException:
+            for job in self._unrecorded:
+                job.state = "skipped"
+            raise
+        finally:
+            self._unrecorded.clear()
+        ended = time.perf_counter()
+        self._next_record = ended + (ended - began) / RECORDING_SHARE
 
     def _timing(self) -> dict[str, Any]:
         """Wall clock and memory, which are outside what the digest covers."""
@@ -170,12 +208,20 @@ def make(
             making.leave()
         return ended
     except (_core.InputError, sweep.SimulatorError) as failure:
-        told = [kept(making) for making in makings if making.leave()]
+        told = [kept(making) for making in makings if left(making)]
         raise type(failure)("\n".join([str(failure), *told])) from failure
     except BaseException:
         for making in makings:
             making.close()
         raise
+
+
+def left(making: Making) -> bool:
+    """Whether some of one is kept, after a failure of which the user is told already."""
+    try:
+        return making.leave()
+    except _core.InputError:
+        return making.place is not None
 
 
 def kept(making: Making) -> str:

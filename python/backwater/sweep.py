@@ -171,7 +171,10 @@ class Batch(Protocol):
         """Takes a run from the store, if it is there."""
 
     def record(self, job: Job) -> None:
-        """Says that it is written."""
+        """Notes that it is written."""
+
+    def catch_up(self) -> None:
+        """Records what is written, if it is time."""
 
     def finish(self) -> None:
         """All of them ended."""
@@ -298,6 +301,8 @@ class Sweep:
             batch, job, news = self.ends.get(timeout=POLL_S if self.stopped is None else POLL_S / 10)
         except queue.Empty:
             self.memory.look([job for _, job in self.active])
+            for started in {id(batch): batch for batch, _ in self.active}.values():
+                started.catch_up()
             if self.stopped is None:
                 self.watch.on_tick(self.jobs)
             return

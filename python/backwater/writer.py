@@ -61,6 +61,8 @@ class Writer:
 
     def __init__(self, out: Path, wanted: dict[str, Scenario], *, force: bool = False) -> None:
         self.out = out
+        # Random, so that no file system stores it in less room than it reserves.
+        self.room = os.urandom(RESERVE_BYTES + RESERVE_PER_RUN * len(wanted))
         self.wanted = {label: digest_of_text(text_of(scenario)) for label, scenario in wanted.items()}
         with disk.errors(out):
             refuse(out)
@@ -127,9 +129,8 @@ class Writer:
     def _keep_room(self) -> None:
         """For the next manifest, so that a disk that fills takes a table and not what says which are there."""
         with disk.errors(self.out):
-            size = RESERVE_BYTES + RESERVE_PER_RUN * len(self.wanted)
             try:
-                (self.path / RESERVE).write_bytes(os.urandom(size))
+                (self.path / RESERVE).write_bytes(self.room)
             except OSError:
                 (self.path / RESERVE).unlink(missing_ok=True)
                 raise
