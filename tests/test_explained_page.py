@@ -23,7 +23,7 @@ from backwater import Experiment, InputError, Results, disk, explain, kept, tabl
 from backwater.disk import sha256
 from backwater.results import Run
 from backwater.show import explained as words
-from backwater.show import flows
+from backwater.show import flows, network, report
 from conftest import ROOT, Cli
 from test_report import embedded, series
 
@@ -238,6 +238,44 @@ def test_of_many_flows_the_slowest_are_on_the_page(linked: Results, monkeypatch:
     assert shown["flow"] == found.flows["flow"].to_pylist()[:10]
     assert shown["left_out"] == found.flows.num_rows - 10
     assert len(unpacked(shown)) == 10
+
+
+def test_a_run_that_was_not_explained_takes_no_share_of_the_flows(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of three runs are explained: each shows half of the flows."""
+    kept.keep(copied, [tail(Results(copied)[label], 90) for label in ("BFC", "DCTCP")])
+    monkeypatch.setattr(flows, "FLOWS", 12)
+    runs = report.page_data([Results(copied)])["runs"]
+    assert [len(run["explained"]["flow"]) if run["explained"] else 0 for run in runs] == [6, 6, 0]
+
+
+def test_a_run_that_was_not_recorded_takes_no_share_of_the_spans(
+    smoke: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = Experiment(smoke, **{"measure.links": "7 us"}, seeds=2).simulate(tmp_path / "recorded")
+    bare = Experiment(smoke, seed=3).simulate(tmp_path / "bare")
+    monkeypatch.setattr(network, "CELLS", 3 * recorded.runs[0].table("ports").num_rows)
+    monkeypatch.setattr(network, "SPANS_MIN", 1)
+    first, other = report.page_data([recorded, bare])["runs"]
+    assert [len(one["network"]["ends"]) if one["network"] else 0 for one in first["members"]] == [3, 0]
+    assert other["network"] is None
+
+
+def test_another_seed_that_is_explained_is_on_the_page(
+    browser: chromium.Page, cli: Cli, smoke: Path, tmp_path: Path
+) -> None:
+    Experiment(smoke, seeds=2).simulate(tmp_path / "seeds")
+    assert cli("explain", "seeds", "--run", "bfc.seed=2", "--percentile", 90, "--page").returncode == 0
+    page = tmp_path / "seeds" / "report.html"
+    (run,) = embedded(page)["runs"]
+    assert [one["explained"] is not None for one in run["members"]] == [False, True]
+    open_page(browser, page)
+    browser.click("#flow-list tbody button")
+    wait(browser, "backwater.flow()")
+    assert browser.evaluate("backwater.flow().flow") == run["members"][1]["explained"]["flow"][0]
+    assert "bfc.seed=2" in browser.evaluate("document.body.innerText")
+    assert browser.console == []
 
 
 def open_page(browser: chromium.Page, page: Path) -> None:

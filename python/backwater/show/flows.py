@@ -14,14 +14,14 @@ from backwater.show import explained as words
 from backwater.show.network import packed
 
 FLOWS = 5_000
-"""Of all runs of a page, the slowest: of each some hundred bytes, compressed."""
+"""Of all runs of a page that were explained, the slowest: of each some hundred bytes, compressed."""
 
 BLOCK = 32
 """Flows that are unpacked together, when the reader picks one of them."""
 
 
 def explained(run: Run, runs: int = 1) -> dict[str, Any] | None:
-    """Of one of so many runs of a page; None where nothing was explained and kept. Times are seconds."""
+    """One of so many explained runs of a page; None where nothing was explained and kept. Times are seconds."""
     found = kept.of(run)
     if found is None:
         return None

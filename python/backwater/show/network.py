@@ -13,7 +13,7 @@ from backwater.judge.measured import as_number
 from backwater.results import Run
 
 CELLS = 1_500_000
-"""Directed links times spans of all runs of a page, five bytes each before they are compressed."""
+"""Directed links times spans of all recorded runs of a page, five bytes each before they are compressed."""
 
 SPANS_MIN = 20
 USE_STEPS = 200
@@ -23,14 +23,14 @@ Array = npt.NDArray[Any]
 
 
 def over_time(run: Run, runs: int = 1) -> dict[str, Any] | None:
-    """Of one of so many runs of a page; None where its links were not recorded.
+    """One of so many recorded runs of a page; None where its links were not recorded.
 
     Arrays are `[link][span]`, packed: `use` in steps of half a percent, `queue` and `held` in steps of what `most` says
     over 65,535. A span is one period of `measure.links`, or several where the page would be too large: their mean
     utilisation and what was held, and the longest queue. `held` is how much was held at a time: the port (PFC), queues
     (BFC) or flows (FlowSail).
     """
-    if "links" not in run.tables:
+    if not is_recorded(run):
         return None
     table, ports = run.table("links"), run.table("ports")
     if len(table) == 0:
@@ -67,6 +67,11 @@ def over_time(run: Run, runs: int = 1) -> dict[str, Any] | None:
         "queue": packed(steps(queue)),
         "held": packed(steps(held)),
     }
+
+
+def is_recorded(run: Run) -> bool:
+    """Whether the scenario asked for its links."""
+    return "links" in run.tables and as_number(run.scenario["measure"]["links"], "measure.links") > 0
 
 
 def hosts_of(run: Run) -> set[str]:

@@ -22,6 +22,8 @@ STATIC = Path(__file__).parent / "static"
 PAGE = "report.html"
 FORMATS = ("png", "svg", "pdf")
 """Of figures."""
+CREDIT = "credit"
+"""The reason for which ExpressPass's switches and NICs drop credits."""
 
 
 def write(opened: list[Results], place: Path, formats: Sequence[str] = ("png",)) -> Path:
@@ -104,9 +106,17 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
         "runs": runs,
         "figure": first.manifest.get("figure", {}),
         "panels": drawn,
-        "undrawn": sorted(claims.only_lacking(first)) if drawn else [],
+        "undrawn": sorted({run["variant"] for run in runs if run["left_out"]}),
+        "dropped": dropped(runs),
         "claims": [row for one in opened for row in one.claims],
     }
+
+
+def dropped(runs: list[seeds.RunData]) -> dict[str, int]:
+    """Packets lost in the runs that are drawn. ExpressPass drops surplus credits by design, so they count apart."""
+    drops = [run["summary"].get("drops", {}) for run in runs if not run["left_out"]]
+    credits_dropped = sum(one.get(CREDIT, 0) for one in drops)
+    return {"packets": sum(sum(one.values()) for one in drops) - credits_dropped, "credits": credits_dropped}
 
 
 def left(opened: list[Results]) -> list[str]:
@@ -125,15 +135,28 @@ def experiment_data(one: Results) -> dict[str, Any]:
     return {**{key: one.manifest[key] for key in fields}, **times}
 
 
-def runs_data(opened: list[Results]) -> Iterator[dict[str, Any]]:
-    """Each run's numbers; of runs that differ only in their seed, curves of the first."""
-    speed, count = speeds(opened), sum(len(one.runs) for one in opened)
-    known: set[str] = set()
-    for name, run in compare.named(opened):
-        alike = without_seed(name, run.params)
-        drawn = alike == name or alike not in known
-        known.add(alike)
-        yield {**numbers(name, run, speed), **(curves(run, count) if drawn else {})}
+def runs_data(opened: list[Results]) -> Iterator[seeds.RunData]:
+    """Each run's numbers; of runs that differ only in their seed, curves of the first and flows explained of any."""
+    speed, undrawn = speeds(opened), left_out(opened)
+    named = compare.named(opened)
+    first = {without_seed(name, run.params): run.path for name, run in reversed(named)}
+    firsts = set(first.values())
+    recorded = sum(network.is_recorded(run) for _, run in named if run.path in firsts)
+    explained = sum("waits" in run.tables for _, run in named)
+    for name, run in named:
+        drawn = {**curves(run), "network": network.over_time(run, recorded)} if run.path in firsts else {}
+        yield {
+            **numbers(name, run, speed),
+            "left_out": run.path in undrawn,
+            "explained": flows.explained(run, explained),
+            **drawn,
+        }
+
+
+def left_out(opened: list[Results]) -> set[Path]:
+    """Directories of runs that no chart draws: they only show what claims come to without what they credit."""
+    lacking = [(run, claims.only_lacking(one)) for one in opened for run in one.runs]
+    return {run.path for run, variants in lacking if run.params.get("variant", run.label) in variants}
 
 
 def numbers(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, Any]:
@@ -154,8 +177,8 @@ def numbers(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, A
     }
 
 
-def curves(run: Run, runs: int) -> dict[str, Any]:
-    """Distributions, what is over time, and the network, of one run of so many."""
+def curves(run: Run) -> dict[str, Any]:
+    """Distributions, and what is over time."""
     names = set(run.tables)
     return {
         "buffer": series.buffer_cdf(run) if "buffers" in names else None,
@@ -166,8 +189,6 @@ def curves(run: Run, runs: int) -> dict[str, Any]:
         "pool": series.pool_cdf(run) if "pools" in names else None,
         "mmus": series.mmus(run) if "mmus" in names else [],
         "ports": series.ports(run) if "ports" in names else [],
-        "network": network.over_time(run, runs),
-        "explained": flows.explained(run, runs),
         "config": series.flat(run.scenario),
     }
 

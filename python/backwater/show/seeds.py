@@ -1,7 +1,7 @@
 """Runs that differ only in their seed, shown as one.
 
 Numbers are means over the seeds, slowdowns with their intervals; flows, drops and packet-hops are added up.
-Distributions, curves over time and the network are those of the first seed.
+Distributions, curves over time and the network are those of the first seed; explained flows stand with their own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from backwater.sweep import without_seed
 
 STATISTICS = ("mean", "p50", "p95", "p99")
 COUNTED = {"flows", "drops"}
+SEEDS_OWN = ("network", "explained")
+"""What belongs to one seed and is not shown of all."""
 
 RunData = dict[str, Any]
 
@@ -35,7 +37,7 @@ def one(members: list[RunData]) -> RunData:
     for key in COUNTED & summary.keys():
         summary[key] = {name: sum(run["summary"][key][name] for run in members) for name in first["summary"][key]}
     summary["packet_hops"] = sum(run["summary"]["packet_hops"] for run in members)
-    shown = sorted(COUNTED & summary.keys())
+    summed = [key for key in (*sorted(COUNTED), "packet_hops", "sim_time_ps") if key in summary]
     return {
         **first,
         "name": without_seed(first["name"], first["point"]),
@@ -56,10 +58,12 @@ def one(members: list[RunData]) -> RunData:
             ]
             for name, rows in first["slowdown"].items()
         },
+        **dict.fromkeys(SEEDS_OWN),
         "members": [
             {
                 **{key: run[key] for key in ("name", "mark", "digest", "packet_hops_per_s")},
-                "summary": {key: run["summary"][key] for key in (*shown, "packet_hops")},
+                "summary": {key: run["summary"][key] for key in summed},
+                **{key: run.get(key) for key in SEEDS_OWN},
             }
             for run in members
         ],

@@ -148,7 +148,7 @@ window.explainedFlows = (kit) => {
   kit.redraw(() => { drawList(); drawPanel(); });
   requestAnimationFrame(ahead);
   // The dots of a class, for the plot of slowdowns.
-  const dots = (flows) => runs.map((of) => {
+  const dots = (flows) => runs.filter((of) => !of.left_out).map((of) => {
     const { class: classes, size, slowdown } = of.explained;
     return { colour: kit.lineOf(of), of: classes.flatMap((name, i) => (name === flows ? [{ x: size[i], y: slowdown[i], i, run: of }] : [])) };
   });

@@ -282,6 +282,13 @@
   // What the sections below show: all runs, or those at the chosen point of a sweep.
   let runs = inSweep ? data.runs.filter((run) => pointName(run.point) === points[0]) : data.runs;
 
+  // Variants that only show what claims come to without what they credit would take the scale of a chart.
+  const drawn = (some) => some.filter((run) => !run.left_out);
+  // Packets that were lost: surplus credits are dropped by design.
+  const lost = (run) => sum(Object.entries(run.summary.drops).map(([reason, packets]) => (reason === "credit" ? 0 : packets)));
+  // Each seed by itself, with the flows that were explained of it and its network.
+  const bySeed = (some) => some.flatMap((run) => run.members?.map((one) => ({ ...run, ...one, summary: { ...run.summary, ...one.summary } })) ?? [run]);
+
   // ---- sections
 
   const header = () => el("header", {},
@@ -289,18 +296,19 @@
     data.description ? el("p", { class: "lead" }, data.description) : null,
     data.runs.some((run) => run.seeds) ? el("p", { class: "note" },
       `Runs that differ only in their seed are one: numbers are means over the seeds, slowdowns with 95 % intervals; flows, drops and packet-hops are added up; distributions, curves over time and the network are those of seed ${data.runs.find((run) => run.seeds).seeds[0]}.`) : null,
+    data.undrawn.length ? el("p", { class: "note" },
+      `No chart draws ${data.undrawn.join(", ")}: it only shows what the claims come to without what they credit. The tables have it.`) : null,
     ...data.left.map((line) => el("p", { class: "banner", role: "status" }, line)));
 
   // Runs that were computed in place of simulated have results, and nothing of a network.
   const computed = data.runs.some((run) => run.summary.results);
 
   const strip = () => {
-    const runs = data.runs;
+    const runs = drawn(data.runs), { packets, credits } = data.dropped;
     const seeds = Math.max(...runs.map((run) => run.seeds?.length ?? 1));
     const made = sum(runs.map((run) => run.seeds?.length ?? 1));
     const flows = (key) => sum(runs.map((run) => run.summary.flows[key]));
     const [finished, counted] = computed ? [0, 0] : [flows("finished"), flows("counted")];
-    const dropped = computed ? 0 : sum(runs.map((run) => sum(Object.values(run.summary.drops))));
     const experiments = data.experiments;
     const each = (key, show = String) => unique(experiments.map((e) => show(e[key]))).join(", ");
     const verdicts = (verdict) => data.claims.filter((row) => row.verdict === verdict).length;
@@ -312,7 +320,8 @@
       ...(computed ? [tile("Computed", whole(runs.length), unique(runs.map((run) => run.scheme)).join(", "))] : [
         tile("Finished", percent(counted ? finished / counted : 1), `${whole(finished)} of ${whole(counted)} counted flows`,
           finished === counted ? "good" : "warn"),
-        tile("Dropped", `${whole(dropped)}`, `packets, ${made} ${made === 1 ? "run" : "runs"}`, dropped === 0 ? "good" : "warn")]),
+        tile("Dropped", whole(packets), `packets, ${made} ${made === 1 ? "run" : "runs"}${credits ? `; ${whole(credits)} credits by design` : ""}`,
+          packets === 0 ? "good" : "warn")]),
       data.claims.length
         ? tile("Claims", verdicts("fail") ? `${verdicts("fail")} failed` : verdicts("pass") ? `${verdicts("pass")} hold` : "–",
             ["pass", "part", "direction", "fail", "undecided", "vacuous", "fact", "refers", "not-run"].filter(verdicts).map((v) => `${verdicts(v)} ${v}`).join(", "),
@@ -330,7 +339,7 @@
         { name: "retransmitted" }, { name: "packet-hops" }, { name: "packet-hops/s" }, { name: "digest" }],
       runs.flatMap((run) => (run.members ?? [run]).map((member) => ({ ...run, ...member, name: run.members ? member.name + member.mark : nameOf(run) }))).map((run) => [
         { show: [swatch(lineOf(run)), run.name] }, run.scheme,
-        whole(run.summary.flows.finished), whole(run.summary.flows.unfinished), whole(sum(Object.values(run.summary.drops))),
+        whole(run.summary.flows.finished), whole(run.summary.flows.unfinished), whole(lost(run)),
         whole(run.summary.flows.retransmitted_packets), many(run.summary.packet_hops), many(run.packet_hops_per_s),
         { show: run.digest.slice(0, 12), class: "mono" },
       ]), "Runs"));
@@ -381,12 +390,12 @@
       ...(data.runs.some((run) => run.summary.active_flows) ? { active: ["active flows at a port, p99", (run) => run.summary.active_flows?.p99, brief] } : {}),
       ...(data.runs.some((run) => run.summary.core_utilisation !== null) ? { use: ["core utilisation", (run) => run.summary.core_utilisation, percent] } : {}),
       pfc: ["time paused by PFC", (run) => run.summary.pause.pfc_paused_fraction, percent],
-      drops: ["packets dropped", (run) => sum(Object.values(run.summary.drops)), whole],
+      drops: ["packets dropped", lost, whole],
       ...(data.runs.some((run) => run.summary.loss) ? { loss: ["share of data packets lost", (run) => run.summary.loss?.share, percent] } : {}),
       ...(data.runs.some((run) => run.summary.timeouts) ? { timeouts: ["timeouts", (run) => run.summary.timeouts?.total, whole] } : {}),
     };
     const lineName = (run) => [run.variant, ...others.map((k) => `${shortKey(k)} ${run.point[k]}`)].join(", ");
-    const lineSlots = slotsOf(data.runs, lineName);
+    const lineSlots = slotsOf(drawn(data.runs), lineName);
     const draw = (holder) => {
       const [label, read, format] = metrics[state.metric];
       const lines = [...lineSlots].map(([name, index]) => {
@@ -432,7 +441,7 @@
       return [...all.values()].sort((a, b) => a.size_low_bytes - b.size_low_bytes);
     };
     const draw = (holder) => {
-      const lines = runs.map((run) => {
+      const lines = drawn(runs).map((run) => {
         const index = lineOf(run);
         const rows = (run.slowdown[state.flows] ?? []).filter((row) => row[state.statistic] !== null);
         return { name: nameOf(run), index, x: rows.map((row) => row.at), y: rows.map((row) => row[state.statistic]), bounds: rows.map((row) => interval(row[`${state.statistic}_bounds`])) };
@@ -470,8 +479,8 @@
 
   // One line a run: its distribution under `key`; or as many as `linesOf` finds in a run.
   const cdf = (id, key, title, note, x, { marks = [], scale = "linear", linesOf } = {}) => {
-    const found = linesOf ? runs.flatMap(linesOf).map((line, index) => ({ ...line, index }))
-      : runs.map((run) => ({ name: nameOf(run), index: lineOf(run), value: run[key]?.value ?? [], share: run[key]?.share ?? [] }));
+    const found = linesOf ? drawn(runs).flatMap(linesOf).map((line, index) => ({ ...line, index }))
+      : drawn(runs).map((run) => ({ name: nameOf(run), index: lineOf(run), value: run[key]?.value ?? [], share: run[key]?.share ?? [] }));
     if (!found.some((line) => line.value.length)) return null;
     const state = (chosen[id] ??= { scale, part: "all" });
     const draw = (holder) => {
@@ -493,9 +502,9 @@
   };
 
   const isolated = () => {
-    if (!runs.some((run) => run.isolated)) return null;
+    if (!drawn(runs).some((run) => run.isolated)) return null;
     const draw = (holder) => lineChart("isolated", holder,
-      runs.filter((run) => run.isolated).map((run) => ({ name: nameOf(run), index: lineOf(run), x: run.isolated.time, y: run.isolated.flows })),
+      drawn(runs).filter((run) => run.isolated).map((run) => ({ name: nameOf(run), index: lineOf(run), x: run.isolated.time, y: run.isolated.flows })),
       { label: "time", format: seconds },
       { label: "isolated flows", format: (v) => brief(v, 4), range: (u, low, high) => [0, (high || 1) * 1.05] });
     return section("Isolated flows", "Flows that some switch keeps in an isolation queue because a neighbour paused them; all switches together, over time.",
@@ -505,9 +514,9 @@
   // A line per run and sampled port.
   const queueName = (run, queue) => (unique(runs.flatMap((r) => r.queues.map((q) => q.port))).length > 1 ? `${nameOf(run)}, ${queue.port}` : nameOf(run));
   const queuesOverTime = () => {
-    if (!runs.some((run) => run.queues.length)) return null;
+    if (!drawn(runs).some((run) => run.queues.length)) return null;
     const draw = (holder) => lineChart("queues", holder,
-      runs.flatMap((run) => run.queues.map((queue) => ({ name: queueName(run, queue), x: queue.time, y: queue.bytes })))
+      drawn(runs).flatMap((run) => run.queues.map((queue) => ({ name: queueName(run, queue), x: queue.time, y: queue.bytes })))
         .map((line, index) => ({ ...line, index })),
       { label: "time", format: seconds },
       { label: "bytes queued", format: bytes, range: (u, low, high) => [0, (high || 1) * 1.05] });
@@ -550,9 +559,7 @@
       { points: true, marks: Object.entries(panel.marks ?? {}).map(([text, at]) => ({ text, x: axis.place(at) })).filter(({ x }) => x !== null) });
       return section(panel.label, "", plot(`panel${i}`, `${panel.label}, a line per variant`, draw));
     };
-    const undrawn = data.undrawn.length === 0 ? null : el("p", { class: "note" },
-      `Not drawn here: ${data.undrawn.join(", ")}: only for what the claims come to without what they credit.`);
-    return el("div", {}, el("div", { class: "pair", id: "panels" }, ...data.panels.map(one)), undrawn);
+    return el("div", {}, el("div", { class: "pair", id: "panels" }, ...data.panels.map(one)));
   };
 
   const bars = (values, format, most = Math.max(...values.map((v) => v.bounds?.[1] ?? v.value), 0)) => {
@@ -575,11 +582,11 @@
     const single = (run) => sum(run.ports.map((row) => row.number * row.bfc_paused_share)) / sum(run.ports.map((row) => row.number));
     const shares = [["of the time that PFC held a port", (run) => run.summary.pause.pfc_paused_fraction], ["of the time that BFC held a queue", single]]
       .filter(([, read], i) => i === 0 || runs.some((run) => read(run) > 0));
-    const most = Math.max(0, ...shares.flatMap(([, read]) => runs.map(read)));
+    const most = Math.max(0, ...shares.flatMap(([, read]) => drawn(runs).map(read)));
     return section("Pause time",
       "Share of the time that an egress port, or a single queue of one, was held by its peer, averaged over all ports.",
       el("div", { id: "pauses", class: "pair" }, ...shares.map(([name, read]) => el("div", {}, el("p", { class: "note" }, name),
-        bars(runs.map((run) => ({ name: nameOf(run), index: lineOf(run), value: read(run) })), percent, most)))),
+        bars(drawn(runs).map((run) => ({ name: nameOf(run), index: lineOf(run), value: read(run) })), percent, most)))),
       el("details", {}, el("summary", {}, "By kind of port"), table(
         [{ name: "run", text: true }, { name: "ports", text: true }, { name: "PFC, mean" }, { name: "PFC, worst" }, { name: "PFC pauses" },
           { name: "BFC queues held" }, { name: "BFC pauses" }, { name: "BFC resumes" }, { name: "BFC bitmaps" }], rows, "Pauses by kind of port")));
@@ -596,7 +603,7 @@
     const core = runs.some((run) => run.summary.core_utilisation !== null);
     const use = (run) => (core ? run.summary.core_utilisation : Math.max(...run.ports.map((row) => row.utilisation_max)));
     return section("Utilisation", core ? "Share of the time that core links carried frames, all of them together." : "Share of the time that the busiest link carried frames.",
-      el("div", { id: "utilisation" }, bars(runs.map((run) => ({ name: nameOf(run), index: lineOf(run), value: use(run) ?? 0 })), percent, 1)),
+      el("div", { id: "utilisation" }, bars(drawn(runs).map((run) => ({ name: nameOf(run), index: lineOf(run), value: use(run) ?? 0 })), percent, 1)),
       el("details", {}, el("summary", {}, "Load asked and realised, and links by kind"),
         table([{ name: "run", text: true }, { name: "flows", text: true }, { name: "asked" }, { name: "realised" }, { name: "standard error" }, { name: "offered" }, { name: "goodput" }], loads, "Load"),
         table([{ name: "run", text: true }, { name: "ports", text: true }, { name: "number" }, { name: "mean" }, { name: "busiest" }], rows, "Utilisation by kind of port")));
@@ -623,12 +630,12 @@
       ["flows that timed out", (run) => run.summary.timeouts?.flows, whole],
     ].filter(([, read]) => runs.some((run) => read(run) !== undefined && read(run) !== null));
     return section("Drops and queue sharing", "Packets lost by reason, packets sent again, and flows that had to share a queue.",
-      table([{ name: "run", text: true }, ...reasons.map((name) => ({ name })), { name: "dropped" }, ...extra.map(([name]) => ({ name })), { name: "retransmitted" },
+      table([{ name: "run", text: true }, ...reasons.filter((name) => name !== "credit").map((name) => ({ name })), { name: "dropped" }, ...(reasons.includes("credit") ? [{ name: "credits dropped by design" }] : []), ...extra.map(([name]) => ({ name })), { name: "retransmitted" },
         { name: "queue assignments" }, { name: "shared" }],
         runs.map((run) => {
           const { assignments, collisions } = run.summary.collisions;
-          return [{ show: [swatch(lineOf(run)), nameOf(run)] }, ...reasons.map((reason) => whole(run.summary.drops[reason] ?? 0)),
-            whole(sum(Object.values(run.summary.drops))), ...extra.map(([, read, format]) => format(read(run))), whole(retries(run)), assignments ? whole(assignments) : "–",
+          return [{ show: [swatch(lineOf(run)), nameOf(run)] }, ...reasons.filter((name) => name !== "credit").map((reason) => whole(run.summary.drops[reason] ?? 0)),
+            whole(lost(run)), ...(reasons.includes("credit") ? [whole(run.summary.drops.credit ?? 0)] : []), ...extra.map(([, read, format]) => format(read(run))), whole(retries(run)), assignments ? whole(assignments) : "–",
             assignments ? percent(collisions / assignments) : "–"];
         }), "Drops"), pools());
   };
@@ -677,7 +684,7 @@
     const queues = unique(runs.map((run) => Number(run.config["switch.queues"])).filter(Boolean));
     // What is drawn in files of their own; `net` is what the network over time does for others.
     const WIDE = 84; // Axes that share their time begin at one place.
-    const kit = (name) => ({ WIDE, el, choice, section, style, lineChart, charts, table, swatch, brief, bytes, seconds, bits, percent, inflate, lineOf, runs, net,
+    const kit = (name) => ({ WIDE, el, choice, section, style, lineChart, charts, table, swatch, brief, bytes, seconds, bits, percent, inflate, lineOf, runs: bySeed(runs), net,
       state: (chosen[name] ??= {}), redraw: (draw) => redraws.push(draw) });
     const net = {};
     const explained = window.explainedFlows(kit("explained"));
