@@ -82,7 +82,7 @@ def save(figure: Figure, path: Path) -> None:
 
 def drawings(data: dict[str, Any]) -> Iterator[tuple[str, Callable[[], Figure]]]:
     """Each figure that there is something for: its name, and what draws it."""
-    runs, wanted = printable(data["runs"]), printable(data["panels"])
+    runs, wanted = printable([run for run in data["runs"] if not run["left_out"]]), printable(data["panels"])
     points = by_point(runs)
     if wanted:
         yield "panels", partial(panels, wanted)
