@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import html
 import json
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 from backwater import disk
 from backwater.judge import claims, panels
 from backwater.results import CLAIMS, SUMMARY, Results, Run
-from backwater.show import colours, compare, endings, flows, network, seeds, series
+from backwater.show import answer, colours, compare, endings, flows, network, seeds, series
 from backwater.show.failures import Failures
 from backwater.staging import Staging
 from backwater.sweep import without_seed
@@ -98,7 +99,7 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
     by_name = {run["named"]: run["slot"] for run in runs}
     for run in (run for panel in drawn for run in panel["runs"]):
         run["slot"] = by_name[run["variant"]]
-    return {
+    data = {
         "name": " · ".join(dict.fromkeys(one.name for one in opened)),
         "description": "" if several else first.manifest["description"],
         "left": left(opened),
@@ -110,6 +111,22 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
         "dropped": dropped(runs),
         "claims": [row for one in opened for row in one.claims],
     }
+    return {**data, "answer": answer.sentences(data), "chart": answer.chart(data)}
+
+
+def told(opened: list[Results]) -> list[str]:
+    """Who wins by how much, in the sentences that the page begins with; nothing where nothing was simulated."""
+    undrawn = left_out(opened)
+    runs = [{**numbers(name, run, {}), "left_out": run.path in undrawn} for name, run in compare.named(opened)]
+    figure = opened[0].manifest.get("figure") or {}
+    wanted = answer.wanted_panel(figure) if len(opened) == 1 else None
+    drawn: list[dict[str, Any]] = []
+    if wanted is not None:
+        alone = copy.copy(opened[0])
+        alone.manifest = {**alone.manifest, "figure": {"panels": [wanted]}}
+        drawn = [{**panel, "runs": [{**run, "slot": 0} for run in panel["runs"]]} for panel in panels.read(alone)]
+        figure = {"panels": [wanted]}
+    return answer.sentences({"runs": seeds.together(runs), "figure": figure, "panels": drawn})
 
 
 def dropped(runs: list[seeds.RunData]) -> dict[str, int]:

@@ -72,7 +72,10 @@ def one(members: list[RunData]) -> RunData:
 
 def over_seeds(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """A size bin: means of its statistics, each with its bounds; None where a seed has too few flows."""
-    merged = {**rows[0], "flows": sum(row["flows"] for row in rows)}
+    merged = dict(rows[0])
+    for key in ("flows", "unfinished"):
+        if key in merged:
+            merged[key] = sum(row[key] for row in rows)
     for statistic in STATISTICS:
         values = [row[statistic] for row in rows]
         if None in values:

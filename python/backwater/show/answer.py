@@ -1,0 +1,368 @@
+"""Who wins, in sentences: one measurement of every variant, the lowest first, and what is no better or worse.
+
+The measurement is the experiment's own panel of the p99 slowdown of small flows. Without such a panel it is the p99
+slowdown in the smallest size bin that every variant has a number for. A scheme called `ideal-` cannot be built, so it
+cannot win. Two variants are equal where their intervals over the seeds overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from backwater.judge.estimate import Estimate
+from backwater.judge.measured import size_range
+from backwater.judge.numbers import number, told_estimate
+from backwater.show.seeds import RunData
+from backwater.terminal import size, some
+
+STATISTIC = "p99"
+NAMED = 4
+"""Variants that are named one by one; others are counted."""
+UNFINISHED = 0.01
+"""From this share of flows on, those that did not finish are mentioned."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One variant at one point of the sweep; without a value where it has too few flows."""
+
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    scheme: str = ""
+    left_out: bool = False
+    slot: int = 0
+    point: dict[str, Any] = field(default_factory=dict)
+    unfinished: float = 0.0
+    """Share of the measured flows."""
+
+    @property
+    def is_ideal(self) -> bool:
+        return self.scheme.startswith("ideal")
+
+    @property
+    def can_win(self) -> bool:
+        return not self.is_ideal and not self.left_out and self.value is not None
+
+    @property
+    def known(self) -> float:
+        assert self.value is not None, "asked of entries with a value"
+        return self.value
+
+    def told(self) -> str:
+        if self.low is None or self.high is None:
+            return number(self.known)
+        return told_estimate(Estimate(self.known, self.low, self.high))
+
+    def equals(self, other: Entry) -> bool:
+        """Whether the intervals overlap; never so without intervals."""
+        ends = (self.low, self.high, other.low, other.high)
+        if None in ends:
+            return False
+        return max(self.low or 0.0, other.low or 0.0) <= min(self.high or 0.0, other.high or 0.0)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was measured, such as `p99 slowdown of flows up to 3 KB`, of every variant at every point of the sweep."""
+
+    what: str
+    entries: list[Entry]
+    published: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """By variant the range that was published, in the same unit."""
+
+    @property
+    def points(self) -> dict[str, list[Entry]]:
+        """Entries by the name of their point."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(point_name(entry.point), []).append(entry)
+        return found
+
+
+def sentences(data: dict[str, Any]) -> list[str]:
+    """What the page's data say; nothing where nothing was simulated.
+
+    >>> sentences({"runs": []})
+    []
+    """
+    runs: list[RunData] = data["runs"]
+    simulated = [run for run in runs if "flows" in run["summary"]]
+    found = measurement(data) if simulated else None
+    if len(simulated) == 1:
+        return [*(one_run(found) if found else []), facts(simulated[0])]
+    if found is None:
+        return [facts(run, named=True) for run in simulated[:NAMED]]
+    points = found.points
+    if len(points) == 1:
+        return verdict(found.what, found.entries)
+    return over_points(found.what, points)
+
+
+def one_run(found: Measurement) -> list[str]:
+    (entry, *_) = found.entries
+    return [] if entry.value is None else [f"The {found.what} is {entry.told()}."]
+
+
+def facts(run: RunData, *, named: bool = False) -> str:
+    """How many flows finished and how many packets were lost."""
+    flows, drops = run["summary"]["flows"], run["summary"]["drops"]
+    lost = sum(packets for reason, packets in drops.items() if reason != "credit")
+    dropped = "no packet was" if lost == 0 else f"{some(lost, 'packet')} {'was' if lost == 1 else 'were'}"
+    who = f"{run['name']}: " if named else ""
+    return f"{who}{flows['finished']:,} of {some(flows['counted'], 'counted flow')} finished, and {dropped} dropped."
+
+
+def verdict(what: str, entries: Sequence[Entry], at: str = "") -> list[str]:
+    """Who has the lowest, who is worse by how much, who is equal, and where the ideal is."""
+    contenders = sorted((entry for entry in entries if entry.can_win), key=lambda entry: entry.known)
+    if not contenders:
+        return [*ideals(entries, None), f"No scheme that can be built has a number for the {what}{at}."]
+    best, *others = contenders
+    equal = [entry for entry in others if entry.equals(best)]
+    worse = [entry for entry in others if entry not in equal]
+    if not others:
+        first = f"{best.name} has a {what}{at} of {best.told()}; no other scheme that can be built was run."
+    elif worse or not equal:
+        first = f"{best.name} has the lowest {what}{at}: {best.told()}."
+    else:
+        lowest = f"the lowest is {best.name}'s, {best.told()}"
+        first = f"No scheme has a lower {what}{at} than another, within the intervals; {lowest}."
+    seedless = [entry for entry in contenders if entry.low is None]
+    return [
+        first,
+        *multiples(best, worse),
+        *([f"{both(names(equal))} {'is' if len(equal) == 1 else 'are'} equal within the intervals."] if equal else []),
+        *ideals(entries, best),
+        *lacking(entries),
+        *(["With one seed there is no interval, so small differences may be chance."] if others and seedless else []),
+    ]
+
+
+def multiples(best: Entry, worse: Sequence[Entry]) -> list[str]:
+    """`HPCC is 6.9 times as high, DCTCP 8.1 times.`"""
+    if not worse or best.known <= 0:
+        return []
+    shown, rest = (list(worse), []) if len(worse) <= NAMED + 1 else (list(worse[:NAMED]), list(worse[NAMED:]))
+    first, *others = [f"{times(entry, best)} times" for entry in shown]
+    parts = [f"{shown[0].name} is {first} as high"]
+    parts += [f"{entry.name} {much}" for entry, much in zip(shown[1:], others, strict=True)]
+    if rest:
+        parts.append(f"{len(rest)} others {times(rest[0], best)} to {times(rest[-1], best)} times")
+    return [f"{both(parts)}."]
+
+
+def times(entry: Entry, best: Entry) -> str:
+    return number(float(f"{entry.known / best.known:.2g}"))
+
+
+def ideals(entries: Sequence[Entry], best: Entry | None) -> list[str]:
+    """Where schemes are that cannot be built."""
+    told = []
+    for entry in entries:
+        if entry.is_ideal and not entry.left_out and entry.value is not None:
+            equal = best is not None and entry.equals(best)
+            same = f", which equals {best.name} within the intervals" if best is not None and equal else ""
+            told.append(f"The ideal ({entry.name}) is {entry.told()}{same}.")
+    return told
+
+
+def lacking(entries: Sequence[Entry]) -> list[str]:
+    """Who has no number, and whose number leaves out flows that did not finish."""
+    without = [entry for entry in entries if entry.value is None and not entry.left_out]
+    told = [f"{both(names(without))} finished too few such flows for a number."] if without else []
+    for entry in entries:
+        if entry.value is not None and not entry.left_out and entry.unfinished >= UNFINISHED:
+            told.append(
+                f"{entry.name} left {entry.unfinished:.1%} of these flows unfinished; its number leaves them out."
+            )
+    return told
+
+
+def over_points(what: str, points: dict[str, list[Entry]]) -> list[str]:
+    """At the last point who wins, and at how many of all; of one variant from where to where it goes."""
+    names_of = list(points)
+    contenders = {entry.name for entries in points.values() for entry in entries if entry.can_win}
+    last = names_of[-1]
+    if len(contenders) < 2:
+        known = [(at, entry) for at, entries in points.items() for entry in entries if entry.can_win]
+        if not known:
+            return verdict(what, points[last], f" at {last}")
+        (first_at, first), (last_at, end) = known[0], known[-1]
+        return [f"{end.name} has a {what} of {first.told()} at {first_at}, and of {end.told()} at {last_at}."]
+    lowest: dict[str, int] = {}
+    for entries in points.values():
+        able = [entry for entry in entries if entry.can_win]
+        if able:
+            best = min(able, key=lambda entry: entry.known).name
+            lowest[best] = lowest.get(best, 0) + 1
+    (first_name, first_n), *rest = sorted(lowest.items(), key=lambda item: -item[1])
+    counted = [f"{first_name} is lowest at {first_n} of the {len(points)} points"]
+    counted += [f"{name} at {n}" for name, n in rest]
+    return [*verdict(what, points[last], f" at {last}"), f"{both(counted)}."]
+
+
+def names(entries: Sequence[Entry]) -> list[str]:
+    return [entry.name for entry in entries]
+
+
+def both(parts: Sequence[str]) -> str:
+    """`A`, `A and B`, `A, B and C`."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def point_name(point: dict[str, Any]) -> str:
+    return ", ".join(f"{key.rpartition('.')[2]} {value}" for key, value in point.items())
+
+
+# Which measurement, and its values.
+
+
+def measurement(data: dict[str, Any]) -> Measurement | None:
+    """From the experiment's own panel if it has one of short flows, else from a size bin."""
+    return of_panel(data) or of_bin(data["runs"])
+
+
+def wanted_panel(figure: dict[str, Any]) -> dict[str, Any] | None:
+    """The first panel that shows the p99 slowdown of flows up to a size."""
+    for panel in figure.get("panels", []):
+        value = panel["value"]
+        if isinstance(value, dict) and value.get("slowdown") == STATISTIC and value.get("sizes", "").startswith("<="):
+            return dict(panel)
+    return None
+
+
+def of_panel(data: dict[str, Any]) -> Measurement | None:
+    wanted = wanted_panel(data.get("figure") or {})
+    drawn = next((panel for panel in data.get("panels", []) if wanted and panel["label"] == wanted["label"]), None)
+    if wanted is None or drawn is None:
+        return None
+    value = wanted["value"]
+    runs = {(run["named"], point_name(run["point"])): run for run in data["runs"]}
+    _, most, _ = size_range(value["sizes"])
+    entries = []
+    for one in drawn["runs"]:
+        run = runs.get((one["variant"], point_name(one["point"])), {})
+        entries.append(
+            Entry(
+                one["variant"],
+                one["value"],
+                one.get("low"),
+                one.get("high"),
+                run.get("scheme", ""),
+                run.get("left_out", False),
+                one["slot"],
+                one["point"],
+                unfinished(run, value.get("class"), most),
+            )
+        )
+    which = f"{value['class']} flows" if "class" in value else "flows"
+    ranges = published_ranges(data, wanted, {entry.name: entry.value for entry in entries})
+    return Measurement(f"{STATISTIC} slowdown of {which} up to {size(most)}", entries, ranges)
+
+
+def published_ranges(
+    data: dict[str, Any], wanted: dict[str, Any], values: dict[str, float | None]
+) -> dict[str, tuple[float, float]]:
+    """What was published of this panel, and of a panel that shows it as multiples of one variant's value."""
+    factors: dict[str, float] = {wanted["label"]: 1.0}
+    for panel in data["figure"]["panels"]:
+        above, below = quotient(panel["value"])
+        reference = values.get((below or {}).get("variant", ""))
+        if above == wanted["value"] and reference and below == {**wanted["value"], "variant": below.get("variant")}:
+            factors[panel["label"]] = reference
+    found: dict[str, list[float]] = {}
+    for panel in data["panels"]:
+        if panel["label"] in factors:
+            for point in panel.get("published", []):
+                found.setdefault(point["variant"], []).append(point["value"] * factors[panel["label"]])
+    return {variant: (min(known), max(known)) for variant, known in found.items()}
+
+
+def quotient(value: Any) -> tuple[Any, dict[str, Any]]:
+    """Numerator and denominator of a quotient of two measurements; nothing of anything else."""
+    parts = value.get("quotient", []) if isinstance(value, dict) else []
+    if len(parts) == 2 and isinstance(parts[1], dict):
+        return parts[0], parts[1]
+    return None, {}
+
+
+def of_bin(runs: Sequence[RunData]) -> Measurement | None:
+    """The smallest size bin that most variants have a number in; of the first class of flows."""
+    flow_class = next((name for run in runs for name in run["slowdown"]), None)
+    if flow_class is None:
+        return None
+    known: dict[tuple[int, int | None], list[dict[str, Any] | None]] = {}
+    for i, run in enumerate(runs):
+        for row in run["slowdown"].get(flow_class, []):
+            ends = (row["size_low_bytes"], row["size_high_bytes"])
+            known.setdefault(ends, [None] * len(runs))[i] = row
+    if not known:
+        return None
+
+    def numbers_in(ends: tuple[int, int | None]) -> int:
+        return sum(row is not None and row[STATISTIC] is not None for row in known[ends])
+
+    low, high = min(known, key=lambda ends: (-numbers_in(ends), ends[0]))
+    if numbers_in((low, high)) == 0:
+        return None
+    entries = [entry_of(run, row) for run, row in zip(runs, known[low, high], strict=True)]
+    above = f"above {size(low)}" if high is None else f"from {size(low)} to {size(high)}"
+    sizes = above if low else f"up to {size(high or 0)}"
+    return Measurement(f"{STATISTIC} slowdown of {flow_class} flows {sizes}", entries)
+
+
+def entry_of(run: RunData, row: dict[str, Any] | None) -> Entry:
+    low, high = (row or {}).get(f"{STATISTIC}_bounds") or (None, None)
+    left = (row or {}).get("unfinished", 0)
+    return Entry(
+        run["variant"] if run["point"] else run["name"],
+        (row or {}).get(STATISTIC),
+        low,
+        high,
+        run["scheme"],
+        run.get("left_out", False),
+        run.get("slot", 0),
+        run["point"],
+        left / max(1, left + (row or {}).get("flows", 0)),
+    )
+
+
+def unfinished(run: RunData, flow_class: str | None, most: float) -> float:
+    """Share of a run's flows up to this size that did not finish."""
+    rows = [
+        row
+        for name, bins in run.get("slowdown", {}).items()
+        for row in bins
+        if flow_class in (None, name) and row["size_high_bytes"] is not None and row["size_high_bytes"] <= most
+    ]
+    left = sum(row.get("unfinished", 0) for row in rows)
+    return left / max(1, left + sum(row["flows"] for row in rows))
+
+
+def chart(data: dict[str, Any]) -> dict[str, Any] | None:
+    """The same as dots: a row for each variant that is drawn, the lowest first; None for a sweep or a single run."""
+    found = measurement(data)
+    if found is None or len(found.points) > 1:
+        return None
+    rows = [entry for entry in found.entries if not entry.left_out and entry.value is not None]
+    if len(rows) < 2:
+        return None
+    return {
+        "label": found.what,
+        "rows": [
+            {
+                "name": entry.name,
+                "slot": entry.slot,
+                "value": entry.value,
+                "low": entry.low,
+                "high": entry.high,
+                "ideal": entry.is_ideal,
+                "published": found.published.get(entry.name),
+            }
+            for entry in sorted(rows, key=lambda entry: entry.known)
+        ],
+    }

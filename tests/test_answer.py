@@ -1,0 +1,142 @@
+"""The sentences that a page begins with say who wins, by how much, and who is equal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from backwater import Experiment, Results
+from backwater.show import answer, report
+
+WHAT = "p99 slowdown of flows up to 3 KB"
+EXPRESSION = {"slowdown": "p99", "sizes": "<=3000"}
+TIMES = {"quotient": [EXPRESSION, {"variant": "BFC", **EXPRESSION}]}
+SCHEMES = {"Ideal-FQ": "ideal-fq", "BFC": "bfc", "HPCC": "hpcc", "DCTCP": "dctcp", "ExpressPass": "expresspass"}
+
+Value = tuple[float, float, float] | float | None
+
+
+def page(values: dict[str, Value], **more: Any) -> dict[str, Any]:
+    """Data of a page whose panel has these values: with an interval, without one, or none."""
+    shown = []
+    for name, given in values.items():
+        value, low, high = given if isinstance(given, tuple) else (given, None, None)
+        shown.append({"variant": name, "slot": 0, "point": {}, "value": value, "low": low, "high": high})
+    summary = {"flows": {"finished": 9, "counted": 10}, "drops": {"buffer": 2, "credit": 7}}
+    runs = [
+        {"name": name, "variant": name, "named": name, "scheme": SCHEMES[name], "point": {}, "summary": summary}
+        | {"slowdown": {}, "left_out": False}
+        for name in values
+    ]
+    panel = {"label": "p99, short", "value": EXPRESSION}
+    return {"runs": runs, "figure": {"panels": [panel]}, "panels": [{"label": "p99, short", "runs": shown}]} | more
+
+
+def test_a_clear_winner() -> None:
+    told = answer.sentences(
+        page(
+            {
+                "Ideal-FQ": (3.69, 3.4, 4.0),
+                "BFC": (19.5, 13.0, 31.4),
+                "DCTCP": (158.0, 140.0, 180.0),
+                "HPCC": (134.6, 120.0, 150.0),
+            }
+        )
+    )
+    assert told == [
+        f"BFC has the lowest {WHAT}: 19.5 (13 to 31.4).",
+        "HPCC is 6.9 times as high and DCTCP 8.1 times.",
+        "The ideal (Ideal-FQ) is 3.69 (3.4 to 4).",
+    ]
+
+
+def test_a_tie_within_intervals() -> None:
+    values: dict[str, Value] = {"BFC": (20.0, 13.0, 31.0), "ExpressPass": (21.0, 15.0, 30.0)}
+    assert answer.sentences(page(values)) == [
+        f"No scheme has a lower {WHAT} than another, within the intervals; the lowest is BFC's, 20 (13 to 31).",
+        "ExpressPass is equal within the intervals.",
+    ]
+    assert answer.sentences(page({**values, "HPCC": (200.0, 150.0, 250.0)})) == [
+        f"BFC has the lowest {WHAT}: 20 (13 to 31).",
+        "HPCC is 10 times as high.",
+        "ExpressPass is equal within the intervals.",
+    ]
+
+
+def test_worse_than_the_ideal_only() -> None:
+    told = answer.sentences(page({"Ideal-FQ": (3.0, 2.9, 3.1), "BFC": (6.0, 5.0, 7.0)}))
+    assert told == [
+        f"BFC has a {WHAT} of 6 (5 to 7); no other scheme that can be built was run.",
+        "The ideal (Ideal-FQ) is 3 (2.9 to 3.1).",
+    ]
+    (_, ideal) = answer.sentences(page({"Ideal-FQ": (5.5, 5.0, 6.0), "BFC": (6.0, 5.0, 7.0)}))
+    assert ideal == "The ideal (Ideal-FQ) is 5.5 (5 to 6), which equals BFC within the intervals."
+    assert answer.sentences(page({"Ideal-FQ": 5.5, "BFC": None})) == [
+        "The ideal (Ideal-FQ) is 5.5.",
+        f"No scheme that can be built has a number for the {WHAT}.",
+    ]
+
+
+def test_a_scheme_without_a_number() -> None:
+    told = answer.sentences(page({"BFC": (6.0, 5.0, 7.0), "HPCC": (60.0, 50.0, 70.0), "DCTCP": None}))
+    assert told[-1] == "DCTCP finished too few such flows for a number."
+    assert told[0].startswith("BFC has the lowest")
+
+
+def test_one_seed_has_no_interval() -> None:
+    assert answer.sentences(page({"BFC": 19.5, "HPCC": 39.0})) == [
+        f"BFC has the lowest {WHAT}: 19.5.",
+        "HPCC is 2 times as high.",
+        "With one seed there is no interval, so small differences may be chance.",
+    ]
+
+
+def test_what_is_left_out_cannot_win() -> None:
+    data = page({"BFC": 19.5, "HPCC": 1.0})
+    data["runs"][1]["left_out"] = True
+    assert answer.sentences(data) == [f"BFC has a {WHAT} of 19.5; no other scheme that can be built was run."]
+
+
+def test_flows_that_did_not_finish_are_mentioned() -> None:
+    data = page({"BFC": 2.0, "HPCC": 1.0})
+    rows = [{"size_low_bytes": 0, "size_high_bytes": 3000, "flows": 90, "unfinished": 10}]
+    data["runs"][1]["slowdown"] = {"background": rows}
+    assert "HPCC left 10.0% of these flows unfinished; its number leaves them out." in answer.sentences(data)
+
+
+def test_published_multiples_are_bands_at_their_values() -> None:
+    data = page({"BFC": 20.0, "HPCC": 100.0})
+    data["figure"]["panels"].append({"label": "times", "value": TIMES})
+    points = [{"variant": "HPCC", "at": None, "value": y, "where": {}} for y in (5, 30)]
+    data["panels"].append({"label": "times", "runs": [], "published": points})
+    chart = answer.chart(data)
+    assert chart is not None
+    assert [(row["name"], row["published"]) for row in chart["rows"]] == [("BFC", None), ("HPCC", (100.0, 600.0))]
+
+
+@pytest.fixture(scope="module")
+def swept(smoke: Any, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    sets = {"sweep.workload.0.load": [0.2, 0.6], "sweep.scheme": ["bfc", "dctcp"]}
+    return Experiment(smoke, sets=sets).simulate(tmp_path_factory.mktemp("runs") / "swept")
+
+
+def test_a_sweep_says_who_wins_at_its_last_point_and_at_how_many(swept: Results) -> None:
+    told = report.told([swept])
+    assert told == report.page_data([swept])["answer"]
+    assert "of background flows up to 1 KB at load 0.6: " in told[0]
+    assert " of the 2 points" in told[-1]
+    at_last = {
+        run.scheme: next(row["p99"] for row in run.summary["slowdown"] if row["class"] == "background")
+        for run in swept.runs
+        if run.params["workload.0.load"] == 0.6
+    }
+    assert told[0].startswith(f"{min(at_last, key=at_last.__getitem__)} has the lowest")
+
+
+def test_a_single_run_says_its_facts(smoke: Any) -> None:
+    done = Experiment(smoke).simulate()
+    flows = done.runs[0].summary["flows"]
+    slowdown, finished = report.told([done])
+    assert slowdown.startswith("The p99 slowdown of background flows up to 1 KB is ")
+    assert finished.startswith(f"{flows['finished']:,} of {flows['counted']:,} counted flows finished, and ")
