@@ -235,7 +235,16 @@ def run_named(name: str) -> dict[str, object]:
     row = {"bin": "b", "at": 1e3, "mean": 2.0, "p50": 2.0, "p95": 3.0, "p99": 4.0}
     nothing = dict.fromkeys(("buffer", "active_flows", "pool", "queueing_delay", "isolated"))
     pause = {"pause": {"pfc_pauses": 0}}
-    common = {"name": name, "variant": name, "point": {}, "slot": 0, "queues": [], "summary": pause, **nothing}
+    common = {
+        "name": name,
+        "variant": name,
+        "point": {},
+        "slot": 0,
+        "left_out": False,
+        "queues": [],
+        "summary": pause,
+        **nothing,
+    }
     return {**common, "slowdown": {name: [row, {**row, "at": 1e4}]}, "slowdown_all": {}}
 
 
