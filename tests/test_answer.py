@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import chromium
 from backwater import Experiment, Results
-from backwater.show import answer, report
+from backwater.show import answer
+from conftest import Cli
 
 WHAT = "p99 slowdown of flows up to 3 KB"
 EXPRESSION = {"slowdown": "p99", "sizes": "<=3000"}
-TIMES = {"quotient": [EXPRESSION, {"variant": "BFC", **EXPRESSION}]}
 SCHEMES = {"Ideal-FQ": "ideal-fq", "BFC": "bfc", "HPCC": "hpcc", "DCTCP": "dctcp", "ExpressPass": "expresspass"}
 
 Value = tuple[float, float, float] | float | None
@@ -55,12 +57,12 @@ def test_a_tie_within_intervals() -> None:
     values: dict[str, Value] = {"BFC": (20.0, 13.0, 31.0), "ExpressPass": (21.0, 15.0, 30.0)}
     assert answer.sentences(page(values)) == [
         f"No scheme has a lower {WHAT} than another, within the intervals; the lowest is BFC's, 20 (13 to 31).",
-        "ExpressPass is equal within the intervals.",
+        "ExpressPass equals BFC within the intervals.",
     ]
     assert answer.sentences(page({**values, "HPCC": (200.0, 150.0, 250.0)})) == [
         f"BFC has the lowest {WHAT}: 20 (13 to 31).",
         "HPCC is 10 times as high.",
-        "ExpressPass is equal within the intervals.",
+        "ExpressPass equals BFC within the intervals.",
     ]
 
 
@@ -105,16 +107,6 @@ def test_flows_that_did_not_finish_are_mentioned() -> None:
     assert "HPCC left 10.0% of these flows unfinished; its number leaves them out." in answer.sentences(data)
 
 
-def test_published_multiples_are_bands_at_their_values() -> None:
-    data = page({"BFC": 20.0, "HPCC": 100.0})
-    data["figure"]["panels"].append({"label": "times", "value": TIMES})
-    points = [{"variant": "HPCC", "at": None, "value": y, "where": {}} for y in (5, 30)]
-    data["panels"].append({"label": "times", "runs": [], "published": points})
-    chart = answer.chart(data)
-    assert chart is not None
-    assert [(row["name"], row["published"]) for row in chart["rows"]] == [("BFC", None), ("HPCC", (100.0, 600.0))]
-
-
 @pytest.fixture(scope="module")
 def swept(smoke: Any, tmp_path_factory: pytest.TempPathFactory) -> Results:
     sets = {"sweep.workload.0.load": [0.2, 0.6], "sweep.scheme": ["bfc", "dctcp"]}
@@ -122,8 +114,7 @@ def swept(smoke: Any, tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def test_a_sweep_says_who_wins_at_its_last_point_and_at_how_many(swept: Results) -> None:
-    told = report.told([swept])
-    assert told == report.page_data([swept])["answer"]
+    told = swept.answer
     assert "of background flows up to 1 KB at load 0.6: " in told[0]
     assert " of the 2 points" in told[-1]
     at_last = {
@@ -137,6 +128,18 @@ def test_a_sweep_says_who_wins_at_its_last_point_and_at_how_many(swept: Results)
 def test_a_single_run_says_its_facts(smoke: Any) -> None:
     done = Experiment(smoke).simulate()
     flows = done.runs[0].summary["flows"]
-    slowdown, finished = report.told([done])
+    slowdown, finished = done.answer
     assert slowdown.startswith("The p99 slowdown of background flows up to 1 KB is ")
     assert finished.startswith(f"{flows['finished']:,} of {flows['counted']:,} counted flows finished, and ")
+
+
+def test_the_page_and_the_command_begin_with_it(cli: Cli, smoke: Path, tmp_path: Path, browser: chromium.Page) -> None:
+    done = cli("run", smoke, "--out", "here")
+    assert done.returncode == 0, done.stderr
+    told = Results(tmp_path / "here").answer
+    assert told
+    lines = done.stdout.splitlines()
+    report = lines.index("Report: here/report.html")
+    assert " ".join(lines[:report]).endswith(" ".join(told))
+    browser.open((tmp_path / "here" / "report.html").as_uri())
+    assert browser.evaluate("document.getElementById('answer').textContent") == " ".join(told)

@@ -88,6 +88,12 @@ class Results(results.Results):
         """What the experiment expects, judged by the tables."""
         return claims.of(self)
 
+    @cached_property
+    def answer(self) -> list[str]:
+        """Who has the lowest tail slowdown, by how much and how surely, in sentences: how the page begins."""
+        answer: list[str] = report.page_data([self])["answer"]
+        return answer
+
     def report(self, formats: Sequence[str] = ("png",)) -> Path:
         """Writes `claims.json`, `summary.parquet`, `report.html` and the figures again; returns the page.
 

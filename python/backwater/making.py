@@ -142,12 +142,12 @@ class Making:
         began = time.perf_counter()
         try:
             self.writer.record(self._manifest(complete=complete, interrupted=interrupted), self._timing())
-        except BaseException:
+        except _core.InputError:
             for job in self._unrecorded:
                 job.state = "skipped"
-            raise
-        finally:
             self._unrecorded.clear()
+            raise
+        self._unrecorded.clear()
         ended = time.perf_counter()
         self._next_record = ended + (ended - began) / RECORDING_SHARE
 

@@ -200,6 +200,11 @@ class Results:
         return {run.label: run.summary for run in self.runs}
 
     @cached_property
+    def answer(self) -> list[str]:
+        """The sentences that the report begins with; none here, where nothing is judged."""
+        return []
+
+    @cached_property
     def claims(self) -> list[dict[str, Any]]:
         return self.judged
 

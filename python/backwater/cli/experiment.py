@@ -131,6 +131,8 @@ def publish(one: Chosen, done: Results) -> int:
     if not done.complete:
         print("\n".join(["Not complete:", *filter(None, map(endings.told, done.runs))]), file=sys.stderr)
     if code == 0:
+        for sentence in done.answer:
+            say(sentence)
         say(f"Report: {done.path / report.PAGE}")
     return code or (FAILED if not done.complete or any(row["verdict"] == "fail" for row in done.claims) else 0)
 

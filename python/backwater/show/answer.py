@@ -34,7 +34,6 @@ class Entry:
     high: float | None = None
     scheme: str = ""
     left_out: bool = False
-    slot: int = 0
     point: dict[str, Any] = field(default_factory=dict)
     unfinished: float = 0.0
     """Share of the measured flows."""
@@ -71,8 +70,6 @@ class Measurement:
 
     what: str
     entries: list[Entry]
-    published: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """By variant the range that was published, in the same unit."""
 
     @property
     def points(self) -> dict[str, list[Entry]]:
@@ -135,11 +132,17 @@ def verdict(what: str, entries: Sequence[Entry], at: str = "") -> list[str]:
     return [
         first,
         *multiples(best, worse),
-        *([f"{both(names(equal))} {'is' if len(equal) == 1 else 'are'} equal within the intervals."] if equal else []),
+        *equals(best, equal),
         *ideals(entries, best),
         *lacking(entries),
         *(["With one seed there is no interval, so small differences may be chance."] if others and seedless else []),
     ]
+
+
+def equals(best: Entry, equal: Sequence[Entry]) -> list[str]:
+    if not equal:
+        return []
+    return [f"{both(names(equal))} {'equals' if len(equal) == 1 else 'equal'} {best.name} within the intervals."]
 
 
 def multiples(best: Entry, worse: Sequence[Entry]) -> list[str]:
@@ -254,40 +257,12 @@ def of_panel(data: dict[str, Any]) -> Measurement | None:
                 one.get("high"),
                 run.get("scheme", ""),
                 run.get("left_out", False),
-                one["slot"],
                 one["point"],
                 unfinished(run, value.get("class"), most),
             )
         )
     which = f"{value['class']} flows" if "class" in value else "flows"
-    ranges = published_ranges(data, wanted, {entry.name: entry.value for entry in entries})
-    return Measurement(f"{STATISTIC} slowdown of {which} up to {size(most)}", entries, ranges)
-
-
-def published_ranges(
-    data: dict[str, Any], wanted: dict[str, Any], values: dict[str, float | None]
-) -> dict[str, tuple[float, float]]:
-    """What was published of this panel, and of a panel that shows it as multiples of one variant's value."""
-    factors: dict[str, float] = {wanted["label"]: 1.0}
-    for panel in data["figure"]["panels"]:
-        above, below = quotient(panel["value"])
-        reference = values.get((below or {}).get("variant", ""))
-        if above == wanted["value"] and reference and below == {**wanted["value"], "variant": below.get("variant")}:
-            factors[panel["label"]] = reference
-    found: dict[str, list[float]] = {}
-    for panel in data["panels"]:
-        if panel["label"] in factors:
-            for point in panel.get("published", []):
-                found.setdefault(point["variant"], []).append(point["value"] * factors[panel["label"]])
-    return {variant: (min(known), max(known)) for variant, known in found.items()}
-
-
-def quotient(value: Any) -> tuple[Any, dict[str, Any]]:
-    """Numerator and denominator of a quotient of two measurements; nothing of anything else."""
-    parts = value.get("quotient", []) if isinstance(value, dict) else []
-    if len(parts) == 2 and isinstance(parts[1], dict):
-        return parts[0], parts[1]
-    return None, {}
+    return Measurement(f"{STATISTIC} slowdown of {which} up to {size(most)}", entries)
 
 
 def of_bin(runs: Sequence[RunData]) -> Measurement | None:
@@ -325,7 +300,6 @@ def entry_of(run: RunData, row: dict[str, Any] | None) -> Entry:
         high,
         run["scheme"],
         run.get("left_out", False),
-        run.get("slot", 0),
         run["point"],
         left / max(1, left + (row or {}).get("flows", 0)),
     )
@@ -341,28 +315,3 @@ def unfinished(run: RunData, flow_class: str | None, most: float) -> float:
     ]
     left = sum(row.get("unfinished", 0) for row in rows)
     return left / max(1, left + sum(row["flows"] for row in rows))
-
-
-def chart(data: dict[str, Any]) -> dict[str, Any] | None:
-    """The same as dots: a row for each variant that is drawn, the lowest first; None for a sweep or a single run."""
-    found = measurement(data)
-    if found is None or len(found.points) > 1:
-        return None
-    rows = [entry for entry in found.entries if not entry.left_out and entry.value is not None]
-    if len(rows) < 2:
-        return None
-    return {
-        "label": found.what,
-        "rows": [
-            {
-                "name": entry.name,
-                "slot": entry.slot,
-                "value": entry.value,
-                "low": entry.low,
-                "high": entry.high,
-                "ideal": entry.is_ideal,
-                "published": found.published.get(entry.name),
-            }
-            for entry in sorted(rows, key=lambda entry: entry.known)
-        ],
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import html
 import json
 import sys
@@ -55,6 +54,8 @@ def write(opened: list[Results], place: Path, formats: Sequence[str] = ("png",))
             with failures.of(opened[0].path / "manifest.json"):
                 shown = panels.read(opened[0]) if len(opened) == 1 else []
             data = page_data(opened, shown)
+            if len(opened) == 1:
+                opened[0].answer = data["answer"]
             with failures.of(place / "figures"):
                 draw(data, making.path / "figures", place / "figures", formats)
             put(render(data), making.path / PAGE, place)
@@ -111,22 +112,7 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
         "dropped": dropped(runs),
         "claims": [row for one in opened for row in one.claims],
     }
-    return {**data, "answer": answer.sentences(data), "chart": answer.chart(data)}
-
-
-def told(opened: list[Results]) -> list[str]:
-    """Who wins by how much, in the sentences that the page begins with; nothing where nothing was simulated."""
-    undrawn = left_out(opened)
-    runs = [{**numbers(name, run, {}), "left_out": run.path in undrawn} for name, run in compare.named(opened)]
-    figure = opened[0].manifest.get("figure") or {}
-    wanted = answer.wanted_panel(figure) if len(opened) == 1 else None
-    drawn: list[dict[str, Any]] = []
-    if wanted is not None:
-        alone = copy.copy(opened[0])
-        alone.manifest = {**alone.manifest, "figure": {"panels": [wanted]}}
-        drawn = [{**panel, "runs": [{**run, "slot": 0} for run in panel["runs"]]} for panel in panels.read(alone)]
-        figure = {"panels": [wanted]}
-    return answer.sentences({"runs": seeds.together(runs), "figure": figure, "panels": drawn})
+    return {**data, "answer": answer.sentences(data)}
 
 
 def dropped(runs: list[seeds.RunData]) -> dict[str, int]:

@@ -294,6 +294,7 @@
   const header = () => el("header", {},
     el("h1", {}, data.name),
     data.description ? el("p", { class: "lead" }, data.description) : null,
+    data.answer.length ? el("p", { class: "answer", id: "answer" }, data.answer.join(" ")) : null,
     data.runs.some((run) => run.seeds) ? el("p", { class: "note" },
       `Runs that differ only in their seed are one: numbers are means over the seeds, slowdowns with 95 % intervals; flows, drops and packet-hops are added up; distributions, curves over time and the network are those of seed ${data.runs.find((run) => run.seeds).seeds[0]}.`) : null,
     data.undrawn.length ? el("p", { class: "note" },
