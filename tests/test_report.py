@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import re
 import zlib
@@ -101,6 +102,29 @@ def test_figures_are_drawn_in_the_papers_form(results: Results) -> None:
     for path in (results.path / "figures").glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
         assert path.stat().st_size > 5000
+
+
+def test_pdf_files_embed_fonts_that_publishers_accept(results: Results, tmp_path: Path) -> None:
+    data = report.page_data([results])
+    written = figures.write(data, tmp_path / "figures", ("pdf",))
+    axes, *_ = results.plot.slowdown()
+    axes.figure.savefig(tmp_path / "own.pdf")
+    axes.figure.savefig(tmp_path / "own.eps")
+    for path in (*written, tmp_path / "own.pdf"):
+        kinds = set(re.findall(rb"/Subtype /(Type3|Type0|CIDFontType2|Type1|TrueType)", uncompressed(path)))
+        assert kinds == {b"Type0", b"CIDFontType2"}, path
+    assert b"/FontType 42 def" in (tmp_path / "own.eps").read_bytes()
+
+
+def uncompressed(path: Path) -> bytes:
+    """A PDF file with its streams unpacked, in some of which objects may be."""
+    text = path.read_bytes()
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", text, re.DOTALL)
+    parts = [text]
+    for stream in streams:
+        with contextlib.suppress(zlib.error):
+            parts.append(zlib.decompress(stream))
+    return b"\n".join(parts)
 
 
 def test_a_run_without_samples_still_gives_a_page(smoke: Path) -> None:

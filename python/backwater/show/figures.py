@@ -40,6 +40,9 @@ CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 NAMES = {"mean": "average", "p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 
 
+FONTS = {"pdf.fonttype": 42, "ps.fonttype": 42}
+"""TrueType fonts inside PDF and PostScript files. Publishers refuse Type 3 fonts, which are Matplotlib's default."""
+
 STAMPS = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 """What would make files of the same figure differ."""
 
@@ -62,6 +65,14 @@ def write(data: dict[str, Any], place: Path, formats: Sequence[str] = ("png",)) 
                 drawn.append(place / f"{stem}.{form}")
     failures.tell()
     return drawn
+
+
+class Drawing(Figure):
+    """A Matplotlib figure whose files have fonts that publishers accept, whatever Matplotlib is set to."""
+
+    def savefig(self, *args: Any, **kwargs: Any) -> None:
+        with rc_context(FONTS):
+            super().savefig(*args, **kwargs)
 
 
 @contextlib.contextmanager
@@ -140,7 +151,7 @@ def by_point(runs: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 def slowdown(runs: list[dict[str, Any]], flow_class: str) -> Figure:
     """Average, p95 and p99 against flow size."""
-    figure = Figure(figsize=(13, 3.9), layout="constrained")
+    figure = Drawing(figsize=(13, 3.9), layout="constrained")
     for axes, statistic in zip(figure.subplots(1, 3), ("mean", "p95", "p99"), strict=True):
         for run in runs:
             rows = [row for row in run["slowdown"].get(flow_class, []) if row[statistic] is not None]
@@ -157,7 +168,7 @@ def slowdown(runs: list[dict[str, Any]], flow_class: str) -> Figure:
 
 def along_sweep(runs: list[dict[str, Any]], flow_class: str) -> Figure:
     """Average, median and p99 of all sizes along the swept key, a line per variant."""
-    figure = Figure(figsize=(13, 3.9), layout="constrained")
+    figure = Drawing(figsize=(13, 3.9), layout="constrained")
     key = swept(runs)
     count = 0
     for axes, statistic in zip(figure.subplots(1, 3), ("mean", "p50", "p99"), strict=True):
@@ -299,7 +310,7 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
     """
     columns = min(3, len(wanted))
     rows = -(-len(wanted) // columns)
-    figure = Figure(figsize=(4.4 * columns, 3.9 * rows), layout="constrained")
+    figure = Drawing(figsize=(4.4 * columns, 3.9 * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).flatten()
     count, beside = 0, False
     for axes, panel in zip(grid, wanted, strict=False):
@@ -377,7 +388,7 @@ def one_each(points: dict[str, list[dict[str, Any]]]) -> tuple[Figure, list[Axes
     """A figure with axes for each point of the sweep."""
     columns = min(4, len(points))
     rows = -(-len(points) // columns)
-    figure = Figure(figsize=(5.2 if columns == 1 else 3.6 * columns, 3.9 * rows), layout="constrained")
+    figure = Drawing(figsize=(5.2 if columns == 1 else 3.6 * columns, 3.9 * rows), layout="constrained")
     grid = list(figure.subplots(rows, columns, squeeze=False).flatten())
     for axes in grid[len(points) :]:
         axes.set_visible(False)
@@ -430,7 +441,7 @@ def pause_time(runs: list[dict[str, Any]]) -> Figure:
         ("bfc_paused_share", "time that BFC held a queue (%)"),
     ]
     shown = [(key, label) for key, label in shown if any(row[key] for run in runs for row in run["ports"])]
-    figure = Figure(figsize=(5.2 * len(shown), 3.9), layout="constrained")
+    figure = Drawing(figsize=(5.2 * len(shown), 3.9), layout="constrained")
     kinds = list(dict.fromkeys(row["ports"] for run in runs for row in run["ports"]))
     width = 0.8 / max(1, len(runs))
     for axes, (key, label) in zip(figure.subplots(1, len(shown), sharey=True, squeeze=False)[0], shown, strict=True):
@@ -455,7 +466,7 @@ def save_comparison(done: Comparison, place: Path) -> None:
 
 def comparison(done: Comparison) -> Figure:
     """Median and p99 slowdown against flow size on both sides, with standard errors; how much the same flows differ."""
-    figure = Figure(figsize=(13, 3.9), layout="constrained")
+    figure = Drawing(figsize=(13, 3.9), layout="constrained")
     *panels, differences = figure.subplots(1, 3)
     for axes, statistic in zip(panels, ("p50", "p99"), strict=True):
         for i, side in enumerate((done.a, done.b)):
