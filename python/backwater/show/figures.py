@@ -40,8 +40,8 @@ CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 NAMES = {"mean": "average", "p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 
 
-FONTS = {"pdf.fonttype": 42, "ps.fonttype": 42}
-"""TrueType fonts inside PDF and PostScript files. Publishers refuse Type 3 fonts, which are Matplotlib's default."""
+TRUETYPE = 42
+"""The kind of fonts inside PDF and PostScript files. Publishers refuse Type 3 fonts, which are Matplotlib's default."""
 
 STAMPS = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 """What would make files of the same figure differ."""
@@ -71,7 +71,7 @@ class Drawing(Figure):
     """A Matplotlib figure whose files have fonts that publishers accept, whatever Matplotlib is set to."""
 
     def savefig(self, *args: Any, **kwargs: Any) -> None:
-        with rc_context(FONTS):
+        with rc_context({"pdf.fonttype": TRUETYPE, "ps.fonttype": TRUETYPE}):
             super().savefig(*args, **kwargs)
 
 
