@@ -1,6 +1,6 @@
-//! The model of the public HPCC simulator against times worked out by hand.
+//! Tests the model of the public HPCC simulator against times computed by hand.
 //!
-//! Each test prints what it measured: `cargo test --release -p backwater-sim --test engine hpcc_model -- --nocapture`.
+//! Each test prints its results: `cargo test --release -p backwater-sim --test engine hpcc_model -- --nocapture`.
 
 use crate::common::hpcc_model::{Cc, Config, Ecn, FlowSpec, Link, Net, Order, Outcome, murmur3, run, transmission_ns};
 
@@ -15,7 +15,8 @@ fn link(a: u32, b: u32) -> Link {
     Link { a, b, rate: 100 * GBPS, delay_ns: 1000 }
 }
 
-/// Hosts `0..left`, host `left`, then their switches; the switches' link is the last of the list.
+/// Returns a dumbbell: hosts `0..left`, host `left`, then their switches. The link between switches is the last of the
+/// list.
 fn dumbbell(left: u32) -> Net {
     let switches = vec![left + 1, left + 2];
     let mut links: Vec<Link> = (0..left).map(|host| link(host, left + 1)).collect();
@@ -24,7 +25,7 @@ fn dumbbell(left: u32) -> Net {
     Net { nodes: left + 3, switches, links }
 }
 
-/// Hosts `0..hosts` on one switch.
+/// Returns hosts `0..hosts` on one switch.
 fn star(hosts: u32) -> Net {
     Net { nodes: hosts + 1, switches: vec![hosts], links: (0..hosts).map(|host| link(host, hosts)).collect() }
 }
@@ -69,10 +70,14 @@ fn a_lone_flow_takes_what_the_formula_says() {
     }
 }
 
-/// The shared port is never idle: the last of 20 000 packets ends its flow at 20 000 * 83 + 2 * 83 + 3000 + 3012, and that flow came
-/// 100 us later. Of the first flow 1205 packets (100 us / 83 ns, rounded up) have passed before the second comes, then they alternate, so
-/// its last is packet 10 000 + 8795 at that port. Line rate is kept in turns by pauses. With DCTCP the ACKs do it, under windows of 78 000 B
-/// that together never fill the queue to the mark: it sends as fast as it may, too.
+/// Expects the shared port never to be idle. The last of 20 000 packets ends its flow at 20 000 * 83 + 2 * 83 + 3000 +
+/// 3012 ns, and that flow started 100 us later.
+///
+/// The first flow has sent 1205 packets (100 us / 83 ns, rounded up) before the second starts, and then the flows
+/// alternate. Its last packet is therefore packet 10 000 + 8795 at that port.
+///
+/// At line rate, pauses hold the senders back in turn. Under DCTCP, ACKs do so: two windows of 78 000 B never fill the
+/// queue to the marking threshold, so DCTCP sends as fast as it may, too.
 #[test]
 fn two_flows_share_a_link() {
     for (name, config) in [("line rate", line_rate()), ("dctcp", dctcp())] {
@@ -86,8 +91,9 @@ fn two_flows_share_a_link() {
     }
 }
 
-/// The last of 3200 packets ends its flow at 83 + 1000 + 3200 * 83 + 1000 there and 2 * (4 + 1000) back. At line rate the packets of 16
-/// senders come by turns and the flows end one packet apart. With DCTCP the first flow is 12 packets ahead by then.
+/// Expects the last of 3200 packets to end its flow after 83 + 1000 + 3200 * 83 + 1000 ns out and 2 * (4 + 1000) ns
+/// back. At line rate the packets of 16 senders alternate, and flows end one packet apart. Under DCTCP the first flow
+/// is 12 packets ahead by then.
 #[test]
 fn sixteen_flows_meet_at_one_port() {
     for (name, config) in [("line rate", line_rate()), ("dctcp", dctcp())] {
@@ -107,7 +113,7 @@ fn sixteen_flows_meet_at_one_port() {
     }
 }
 
-/// Packet 0 of the first flow leaves before the second flow is there; then they alternate.
+/// Expects packet 0 of the first flow to leave before the second flow starts; then they alternate.
 #[test]
 fn a_host_serves_its_flows_in_turn() {
     let outcome = run(&star(3), &[flow(0, 1, 100_000, 0), flow(0, 2, 100_000, 0)], &line_rate(), NEVER);
@@ -115,14 +121,16 @@ fn a_host_serves_its_flows_in_turn() {
     assert_eq!(completions(&outcome), [199 * 83 + 83 + 4008, 200 * 83 + 83 + 4008]);
 }
 
-/// A packet's slot is 83 ns; one sent in slot `j` reaches its receiver at `83 (j + 3) + 3000`, and an answer takes 3012 ns.
+/// Time from a packet's arrival to the arrival of its answer, ns.
 const ANSWER: u64 = 3 * (4 + 1000);
 
+/// Arrival time of a packet sent in slot `slot`; slots are 83 ns long.
 fn reached(slot: u64) -> u64 {
     83 * (slot + 3) + 3000
 }
 
-/// Packet 100 is lost. Packet 101 is answered with a NACK, and the first slot after that arrives begins again with packet 100.
+/// Packet 100 is lost. Packet 101 causes a NACK, and the first slot after the NACK's arrival starts again with packet
+/// 100.
 #[test]
 fn a_sender_goes_back_to_what_was_lost() {
     for (name, config) in [("line rate", line_rate()), ("dctcp", dctcp())] {
@@ -135,7 +143,7 @@ fn a_sender_goes_back_to_what_was_lost() {
     }
 }
 
-/// Packet 100 is lost twice. What follows it the second time is not answered until 500 us after the first NACK.
+/// Packet 100 is lost twice. Packets after its second loss get no NACK until 500 us after the first one.
 #[test]
 fn a_second_nack_waits() {
     let config = Config { lose: vec![(0, 100_000); 2], ..line_rate() };
@@ -146,13 +154,13 @@ fn a_second_nack_waits() {
     assert_eq!(completions(&outcome), [reached(again + 9899) + ANSWER]);
     assert_eq!(outcome.nacks, 2);
 
-    // This one has nothing left to send by then, and no timer.
+    // This flow has nothing left to send by then, and no timer.
     let outcome = run(&dumbbell(1), &[flow(0, 1, 1_000_000, 0)], &config, NEVER);
     println!("{outcome:?}");
     assert_eq!((outcome.flows[0].fct_ns, outcome.nacks), (None, 1));
 }
 
-/// Nothing comes after a lost last packet that could be answered with a NACK.
+/// Expects no NACK, since no packet follows the lost last one.
 #[test]
 fn a_lost_tail_stalls_its_flow() {
     for (name, config) in [("line rate", line_rate()), ("dctcp", dctcp())] {
@@ -163,7 +171,8 @@ fn a_lost_tail_stalls_its_flow() {
     }
 }
 
-/// Four senders, each paused again and again; the port they share is never idle, so the last flow ends when 16 000 packets are through.
+/// Four senders are paused again and again. Their shared port is never idle, so the last flow ends when 16 000 packets
+/// have passed.
 #[test]
 fn pauses_keep_packets_from_being_dropped() {
     let flows: Vec<FlowSpec> = (0..4).map(|host| flow(host, 4, 4_000_000, 0)).collect();
@@ -172,7 +181,7 @@ fn pauses_keep_packets_from_being_dropped() {
     assert_eq!(completions(&outcome).into_iter().max(), Some(83 + 1000 + 16_000 * 83 + 1000 + 2 * (4 + 1000)));
     assert!(outcome.pauses > 4 && outcome.drops == 0);
 
-    // Links of 10 ns are given a headroom of 375 B, less than the packet that is under way when a pause is sent.
+    // Links of 10 ns get a headroom of 375 B, less than the packet in flight when a pause is sent.
     let mut net = star(5);
     net.links.iter_mut().for_each(|link| link.delay_ns = 10);
     let outcome = run(&net, &flows, &line_rate(), 100_000_000);
@@ -180,8 +189,8 @@ fn pauses_keep_packets_from_being_dropped() {
     assert!(outcome.pauses > 4 && outcome.drops > 0 && outcome.nacks > 0);
 }
 
-/// Hosts 0 and 1, leaves 2 and 3, spines 4 and 5, the latter behind links of 2000 ns: a flow of one packet tells which way it went and
-/// which way its ACK came. The last spine is the first choice.
+/// Hosts 0 and 1, leaves 2 and 3, spines 4 and 5. Links of spine 5 take 2000 ns, so the completion time of a one-packet
+/// flow shows the paths of packet and ACK. The last spine is the first choice.
 #[test]
 fn a_route_is_chosen_by_hash() {
     let delays = [(0, 2, 1000), (1, 3, 1000), (2, 4, 1000), (2, 5, 2000), (3, 4, 1000), (3, 5, 2000)];
@@ -201,7 +210,7 @@ fn a_route_is_chosen_by_hash() {
     assert_eq!(seen.len(), 4);
 }
 
-/// Published values of the hash for "test" and "aaaa"; a transmission that would take 80 ns exactly, in an imprecise double.
+/// Published hashes of "test" and "aaaa", and a transmission that would take exactly 80 ns but for an inexact double.
 #[test]
 fn parts_have_known_values() {
     assert_eq!(murmur3(&[u32::from_le_bytes(*b"test")], 0), 0xba6b_d213);
@@ -212,7 +221,8 @@ fn parts_have_known_values() {
     assert_eq!(transmission_ns(1_250_000_000, GBPS), 10_000_000_000);
 }
 
-/// The port that all packets pass fixes the last completion, whatever the order of ties; the same seed repeats a run.
+/// Expects the last completion to be the same under all orders of ties, as one port carries all packets. The same seed
+/// repeats a run.
 #[test]
 fn the_order_of_ties_is_a_choice() {
     let flows: Vec<FlowSpec> = (0..16).map(|host| flow(host, 16, 200_000, 0)).collect();

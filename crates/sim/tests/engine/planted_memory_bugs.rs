@@ -1,7 +1,8 @@
-//! The checker catches what it is there for, in shared memory and TCP: one planted bug a test, and the same without a bug passes.
+//! Plants one bug per test in shared memory or TCP. The checker must catch it, and must accept the same run without the
+//! bug.
 //!
-//! Bugs of bookkeeping show in what a switch takes and refuses: a pool that is not given back is one that is smaller, private
-//! bytes given back twice are private bytes twice.
+//! Wrong shapes stand in for accounting errors, as they admit and refuse the same packets. A pool that never gets bytes
+//! back acts like a smaller one. Private bytes returned twice act like twice the private bytes.
 
 use crate::common::audit::{self, Audit, Fault, Report};
 use crate::common::scenario;
@@ -88,7 +89,7 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
     }
 }
 
-/// Six hosts in two MMUs, more than the memory holds, marks and drops.
+/// Returns a scenario of six hosts at two MMUs that exceeds the memory, marks and drops.
 fn crowded(marks: &str) -> Scenario {
     let flow = |i: usize| {
         let (src, dst) = if i.is_multiple_of(2) { (1 + i % 3, 0) } else { (i % 3, 4 + i % 2) };
@@ -112,7 +113,7 @@ fn audit_with<D: DataPlane<Extension = ()>>(
     plane: impl Fn(&Shape, &Table) -> D,
 ) -> Report {
     let scenario = crowded(if marks == Marks::None { "none" } else { "dctcp" });
-    // What runs is bent, what it is held against is not.
+    // The run uses the bent parameters, the audit the original ones.
     let mut bent = scenario.clone();
     bend(&mut bent.host.tcp);
     let simulation = Simulation::new(&bent, 1);

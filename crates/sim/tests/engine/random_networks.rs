@@ -1,8 +1,8 @@
-//! Thousands of small random networks, every event checked.
+//! Thousands of small random networks with every event checked.
 //!
-//! `random_networks_break_no_rule`, `random_flowsail_networks_break_no_rule` and `random_tcp_networks_break_no_rule` run 10,000
-//! each; `a_quarter_of_a_million_random_networks_break_no_rule` and its sisters are for `make test-long`. A case that fails prints
-//! its scenario file.
+//! `random_networks_break_no_rule`, `random_flowsail_networks_break_no_rule` and `random_tcp_networks_break_no_rule`
+//! run 10,000 cases each. `a_quarter_of_a_million_random_networks_break_no_rule` and its variants belong to `make
+//! test-long`. A failing case prints its scenario file.
 
 use crate::common::audit::{Counts, Fault};
 use crate::common::random::{self, Family};
@@ -12,7 +12,7 @@ use backwater_types::Instant;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
-/// Branches that the random networks have to reach.
+/// Branches that the random networks must reach.
 const BRANCHES: [&str; 29] = [
     "ACKs",
     "BITMAP that repairs",
@@ -45,7 +45,7 @@ const BRANCHES: [&str; 29] = [
     "queue collisions",
 ];
 
-/// Branches that the networks of flows paused by name have to reach.
+/// Branches that networks with pauses of named flows must reach.
 const FLOW_BRANCHES: [&str; 47] = [
     "ACKs",
     "CE marks received",
@@ -96,7 +96,7 @@ const FLOW_BRANCHES: [&str; 47] = [
     "resumed while its mark is outstanding",
 ];
 
-/// Branches that the networks of TCP have to reach.
+/// Branches that TCP networks must reach.
 const TCP_BRANCHES: [&str; 20] = [
     "ACKs",
     "CE marks received",
@@ -120,7 +120,7 @@ const TCP_BRANCHES: [&str; 20] = [
     "segments sent again",
 ];
 
-/// Branches that the networks of ExpressPass have to reach.
+/// Branches that ExpressPass networks must reach.
 const CREDIT_BRANCHES: [&str; 13] = [
     "ACKs",
     "NACKs",
@@ -137,7 +137,7 @@ const CREDIT_BRANCHES: [&str; 13] = [
     "requests for credits",
 ];
 
-/// Branches that the networks of BFC beyond the plain one have to reach.
+/// Branches that networks of extended BFC must reach.
 const EXTENDED_BRANCHES: [&str; 17] = [
     "BITMAP that repairs",
     "PAUSE at a NIC",
@@ -158,7 +158,7 @@ const EXTENDED_BRANCHES: [&str; 17] = [
     "queue collisions",
 ];
 
-/// Runs case number `number`; what was broken, if anything, and what was reached.
+/// Runs case number `number`. Returns the branches reached and whether the run fell silent, or the first broken rule.
 fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
     let case = random::case(family, number);
     let mishaps = case.mishaps.map(|seed| format!("# Frames late and twice by seed {seed}\n")).unwrap_or_default();
@@ -195,7 +195,7 @@ fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
     Ok((counts, report.quiescent))
 }
 
-/// One thread for the sweep: cases on two threads want the other core.
+/// Runs cases in a single thread, as cases on two threads need the other core.
 fn sweep(family: Family, cases: std::ops::Range<u64>) {
     let total = cases.end - cases.start;
     let (mut counts, mut quiescent, mut failed) = (Counts::new(), 0, Vec::new());
@@ -288,7 +288,7 @@ fn a_quarter_of_a_million_random_flowsail_networks_break_no_rule() {
     sweep(Family::Flows, 10_000..260_000);
 }
 
-/// Runs the case that the environment variable `CASE` names, of the family in `FAMILY`, and shows it.
+/// Runs and prints the case in the environment variable `CASE`, of the family in `FAMILY`.
 #[test]
 #[ignore = "for one case by hand"]
 fn one_case() {
@@ -305,7 +305,7 @@ fn one_case() {
     outcome.flows().for_each(|flow| println!("{flow:?}"));
 }
 
-/// What the environment variable `FAMILY` says: `queues`, `flows`, `tcp`, `credits` or `extended`.
+/// Returns the family in the environment variable `FAMILY`: `queues`, `flows`, `tcp`, `credits` or `extended`.
 fn family() -> Family {
     match std::env::var("FAMILY").as_deref() {
         Ok("flows") => Family::Flows,
@@ -316,7 +316,8 @@ fn family() -> Family {
     }
 }
 
-/// Goes on after failures, for the range in the environment variable `CASES`: the first line of each, and what was reached.
+/// Runs the cases in the environment variable `CASES` without stopping at failures. Prints the first line of each
+/// failure, and the branches reached.
 #[test]
 #[ignore = "for a look at many cases by hand"]
 fn all_failures() {

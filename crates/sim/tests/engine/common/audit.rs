@@ -1,31 +1,32 @@
-//! The checker: sees every event of a run and knows what must never happen.
+//! Checks every event of a run against the rules that no run may break.
 //!
-//! It keeps its own account, from what crosses the links alone, and compares at every event:
+//! The checker keeps its own account from the packets and frames that cross the links. It compares the account at every
+//! event:
 //!
-//! | [`Fault`] | what must hold |
+//! | [`Fault`] | rule |
 //! |---|---|
-//! | `Recount` | the switch's own counters equal a recount over the packets it holds |
-//! | `Clock` | what happens at a switch happens in the order of time |
-//! | `Order` | at each port a flow's packets leave in the order they arrived, but for those of a higher priority |
-//! | `Paused` | nothing leaves a queue, a port, a NIC queue or of a flow that the frames received say is held |
-//! | `Buffer` | a switch never holds more bytes than its buffer; pools, private bytes and thresholds take what fits and no more |
-//! | `Marked` | what leaves is marked where a rule may and wherever it must, and nothing that is not ECN-capable |
+//! | `Recount` | a switch's counters equal a recount over the packets it holds |
+//! | `Clock` | events at a switch happen in the order of time |
+//! | `Order` | at each port a flow's packets leave in the order of arrival, except those of a higher priority |
+//! | `Paused` | no packet leaves while received frames pause its queue, port, NIC queue or flow |
+//! | `Buffer` | no switch exceeds its buffer; pools, private bytes and thresholds admit exactly the packets that fit |
+//! | `Marked` | packets are marked only where a rule allows it, always where one demands it, never without ECN |
 //! | `Window` | a TCP sender is never further ahead than its windows can have grown |
-//! | `Protocol` | PAUSE and RESUME of a queue alternate, name a queue that packets came from, and a bitmap repeats their state |
-//! | `Protocol` | a flow is paused at a port it came by, again every period, and resumed only if it was |
-//! | `Invented` | nothing leaves that did not arrive |
-//! | `Idle` | a free port with data and nothing held sends at once |
+//! | `Protocol` | PAUSE and RESUME of a queue alternate and name a queue that sent packets; bitmaps repeat them |
+//! | `Protocol` | a flow's pause goes to a port it came by and is repeated every period; a resume follows a pause |
+//! | `Invented` | no packet leaves that did not arrive |
+//! | `Idle` | a free port with data and no pause sends at once |
 //!
-//! and at the end of the run:
+//! At the end of the run it checks:
 //!
-//! | [`Fault`] | what must hold |
+//! | [`Fault`] | rule |
 //! |---|---|
-//! | `Acknowledged` | no acknowledgement for what did not arrive in order |
-//! | `Conservation` | sent = received + dropped + lost, per flow, nothing left in switches or on links |
-//! | `Held` | with everything drained nothing is held any more, and no flow is on record |
-//! | `Protocol` | every flow that a switch holds nothing of may be sent to it, as far as it has said |
-//! | `Statistics` | the counters reported equal the events seen |
-//! | `Unfinished` | flows that should have finished have |
+//! | `Acknowledged` | receivers acknowledge only data that arrived in order |
+//! | `Conservation` | sent = received + dropped + lost, per flow; switches and links are empty |
+//! | `Held` | in a drained network no pause is left, and no flow is on record |
+//! | `Protocol` | a switch that holds no packet of a flow has resumed the flow |
+//! | `Statistics` | the reported counters equal the observed events |
+//! | `Unfinished` | every flow with an end has finished |
 
 use super::memory::Memory;
 use super::watched::Sheets;
@@ -45,7 +46,7 @@ use backwater_types::{ControlFrame, DropReason, Duration, Instant, Kind, Packet,
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-/// A rule that was broken; see the module.
+/// A broken rule; the module lists the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     Recount,
@@ -68,14 +69,14 @@ pub enum Fault {
 /// How often each branch was reached, by name.
 pub type Counts = BTreeMap<&'static str, u64>;
 
-/// What a run's checkers found.
+/// Findings of a run's checkers.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// What was broken, in order of discovery, the first of each kind only.
+    /// Broken rules in order of discovery; only the first of each kind.
     pub faults: Vec<(Fault, String)>,
     /// Branches reached.
     pub counts: Counts,
-    /// Nothing was left in flight when the run ended.
+    /// Whether no packet was in flight when the run ended.
     pub quiescent: bool,
 }
 
@@ -92,17 +93,17 @@ impl Report {
     }
 }
 
-/// What the checker knows of the scenario.
+/// The checker's copy of the scenario's parameters.
 struct Rules {
     /// `[node]`: bytes a switch may hold.
     buffer: Vec<u64>,
-    /// Reordering within a switch is ruled out: every packet takes part in the bookkeeping (BFC-B3), and those of a flow come by one
+    /// Whether a switch can never reorder a flow: it samples every packet (BFC-B3), and each flow stays in one
     /// pipeline.
     ordered: bool,
     nic_obeys: bool,
-    /// `[node]`: nothing leaves a queue that BFC's frames hold, where it is a switch.
+    /// `[node]`: whether BFC's frames pause queues at this switch.
     by_queue: Vec<bool>,
-    /// Routes never change.
+    /// Whether routes never change.
     steady: bool,
     hosts: usize,
     /// `[node][port]`: time to send a byte.
@@ -111,20 +112,20 @@ struct Rules {
     peers: Vec<Vec<(usize, PortId)>>,
     /// `[host]`: times at which its link fails or comes back.
     flaps: Vec<Vec<Instant>>,
-    /// `[node]`.
+    /// `[node]`: rules of pauses per flow.
     flow_pauses: Vec<FlowPauses>,
     tcp: Option<Tcp>,
-    /// Receivers keep what comes out of order.
+    /// Whether receivers keep out-of-order packets.
     selective: bool,
-    /// `[node]`: packets of a flow may have priorities of their own, and go by them.
+    /// `[node]`: whether packets of one flow may have different priorities and be served by them.
     by_priority: Vec<bool>,
-    /// Classes that PFC pauses one by one; 1: it pauses ports.
+    /// Classes that PFC pauses separately; with 1, PFC pauses whole ports.
     pfc_classes: u8,
-    /// Switches grant credits.
+    /// Whether switches grant credits.
     credited: bool,
 }
 
-/// What a port has sent, and may.
+/// Bytes that a port has sent, and the limit it was granted.
 #[derive(Clone, Copy, Default)]
 struct Credited {
     sent: u64,
@@ -132,18 +133,19 @@ struct Credited {
 }
 
 impl Rules {
-    /// Whether a port of which PFC holds these classes may not send this packet.
+    /// Whether PFC's pause of `classes` forbids a port to send `packet`.
     fn pfc_holds(&self, classes: u8, packet: &Packet) -> bool {
         classes >> packet.class.min(self.pfc_classes - 1) & 1 == 1
     }
 }
 
-/// What the checker knows of TCP.
+/// The checker's copy of TCP's parameters.
 struct Tcp {
-    /// Segments: no flow is further ahead of what is acknowledged; and the window a flow starts with, if its connection is new.
+    /// Largest distance of a sender ahead of its acknowledgements, segments.
     most: u32,
+    /// Initial window of a new connection, segments; `None` if flows share connections.
     initial: Option<u32>,
-    /// Wire size of a segment that opens a connection.
+    /// Wire size of a segment that opens a connection, bytes.
     opening: Option<u16>,
     capable: bool,
 }
@@ -164,42 +166,43 @@ impl Tcp {
     }
 }
 
-/// What the checker knows of pauses of single flows at one node.
+/// Rules for pauses of single flows at one node.
 struct FlowPauses {
-    /// A pause lapses after this; `None`: never.
+    /// A pause lapses after this time; `None`: never.
     lapse: Option<Duration>,
-    /// A lapse is noticed this much later at most.
+    /// Longest delay until a node notices that a pause has lapsed.
     slack: Duration,
-    /// Every flow has a record of its own, so that each is paused and resumed by itself.
+    /// Whether every flow has its own record, so that each is paused and resumed alone.
     exact: bool,
-    /// The node holds flows by name: a switch that knows their frames, or a NIC that obeys them.
+    /// Whether the node pauses flows by name: a switch that understands the frames, or a NIC that obeys them.
     obeys: bool,
     /// Period in which a switch repeats its pauses.
     period: Option<Duration>,
-    /// Where old packets of a paused flow leave all the same: queues of a group, and the first of them that are not theirs.
+    /// Queues that may send old packets of a paused flow: [queues per group, first queue of a group that is not
+    /// isolated].
     drains: Option<[QueueId; 2]>,
 }
 
-/// Tells the packets of a flow apart, and its acknowledgements from its data.
+/// Identifies a packet within its flow; acknowledgements and data get different numbers.
 fn id(packet: &Packet) -> u32 {
     packet.seq ^ ((packet.kind != Kind::Data) as u32) << 31
 }
 
-/// A packet that a switch holds.
+/// A packet in a switch's queue.
 #[derive(Clone, Copy)]
 struct Queued {
     id: u32,
     class: u8,
-    /// It came so.
+    /// Whether the packet arrived marked.
     marked: bool,
 }
 
-/// Resolution of the times that records keep.
+/// Resolution of the times in a switch's records.
 const TICK: Duration = Duration(1024);
 
 impl FlowPauses {
     fn new(scenario: &Scenario, switch: &Switch, host: bool) -> FlowPauses {
-        // Hosts have one set of parameters.
+        // All hosts have the same parameters.
         let flowsail = if host { &scenario.switch.flowsail } else { &switch.flowsail };
         let ideal = switch.backpressure == Backpressure::PerFlow;
         let refresh = flowsail.refresh;
@@ -217,30 +220,31 @@ impl FlowPauses {
         }
     }
 
-    /// Whether what leaves `queue` may be of a paused flow.
+    /// Whether `queue` may send packets of a paused flow.
     fn is_residue(&self, queue: QueueId) -> bool {
         self.drains.is_some_and(|[per_group, isolation]| queue % per_group >= isolation)
     }
 
-    /// Whether a pause that was last repeated at `at` is still in force; `late`: in the eyes of one who looks only now and then.
+    /// Whether a pause last repeated at `at` is still in force. `late` allows for a node that looks for lapses only
+    /// once a period.
     fn holds(&self, at: Instant, now: Instant, late: bool) -> bool {
         let Some(lapse) = self.lapse else { return true };
         if late { now <= at + lapse + self.slack + TICK } else { now + TICK < at + lapse }
     }
 }
 
-/// How a neighbour holds one port.
+/// Pauses in force at one port.
 #[derive(Clone, Copy, Default)]
 struct Held {
-    /// Queues held by BFC.
+    /// Queues paused by BFC.
     queues: u128,
-    /// Classes held by PFC, one bit each.
+    /// Classes paused by PFC, one bit each.
     classes: u8,
-    /// Time-weighted sums so far, and up to when.
+    /// Time-weighted sums of paused queues and of PFC pauses, ps; `since` is the instant they reach.
     bfc_paused: u64,
     pfc_paused: u64,
     since: Instant,
-    /// Of a host: how many of its link's changes have been taken into account.
+    /// At a host: number of its link's changes applied so far.
     flaps: usize,
 }
 
@@ -265,7 +269,7 @@ impl Held {
             ControlFrame::Bitmap(map) => self.queues = bits(map),
             ControlFrame::PfcPause(class) => self.classes |= 1 << class,
             ControlFrame::PfcResume(class) => self.classes &= !(1 << class),
-            // Kept flow by flow.
+            // [`Audit::hold_flow`] keeps pauses of single flows.
             ControlFrame::PauseFlow(_) | ControlFrame::ResumeFlow(_) => {}
             ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => {}
         }
@@ -277,80 +281,83 @@ fn bits(map: backwater_types::QueueMap) -> u128 {
     low as u128 | (high as u128) << 64
 }
 
-/// What became of one flow's data packets.
+/// Counts of one flow's packets.
 #[derive(Clone, Copy, Default)]
 struct Tally {
-    /// Put on a link by the host.
+    /// Packets put on a link by the host.
     sent: u64,
     received: u64,
     dropped: u64,
-    /// Put on links by switches, and taken in by switches.
+    /// Packets that switches put on links, and packets that switches admitted.
     departed: u64,
     enqueued: u64,
-    /// The next packet missing at the receiver.
+    /// Sequence number that the receiver expects next.
     expected: u32,
-    /// The highest acknowledgement seen by the sender.
+    /// Highest acknowledgement that the sender has received.
     acknowledged: u32,
-    /// One more than the last packet sent; whether a NACK came since. TCP: one more than the highest.
+    /// One more than the last packet sent; under TCP, one more than the highest.
     next: u32,
+    /// Whether a NACK arrived since the last packet sent.
     nacked: bool,
-    /// Data that the NIC dropped, and that a switch dropped in place of marking it.
+    /// Packets dropped by the NIC, and packets that a switch dropped instead of marking.
     refused: u64,
     discarded: u64,
-    /// TCP: segments, once the last was seen; the end of what arrived and of what was selectively acknowledged.
+    /// TCP: number of segments, once the last one was seen.
     total: u32,
+    /// TCP: end of the segments received, and end of the segments selectively acknowledged.
     highest: u32,
     selected: u32,
-    /// TCP: the receiver has said that it has everything.
+    /// TCP: whether the receiver has acknowledged the whole flow.
     complete: bool,
-    /// TCP: something was sent again, dropped or selectively acknowledged.
+    /// TCP: whether a segment was retransmitted, dropped or selectively acknowledged.
     hurt: bool,
 }
 
-/// The observer of one partition.
+/// Observer of one partition.
 pub struct Audit {
     rules: Arc<Rules>,
     report: Report,
-    /// `[switch]`: when something happened there last.
+    /// `[switch]`: time of the last event.
     clocks: HashMap<usize, Instant>,
-    /// `[flow]`.
+    /// `[flow]`: packet counts.
     flows: Vec<Tally>,
-    /// Packets held, in order of arrival.
+    /// Packets in queues, in order of arrival, by switch, port and flow.
     queued: HashMap<(usize, PortId, u32), VecDeque<Queued>>,
-    /// `[node]`.
+    /// `[node]`: model of the switch's shared memory, where it has one.
     memories: Vec<Option<Memory>>,
-    /// TCP: segments that arrived beyond the first missing, by flow.
+    /// Segments received beyond the first missing one, by flow.
     beyond: HashMap<u32, BTreeSet<u32>>,
-    /// Packets overtaken, which must turn out to be dropped as they left: switch, port, flow, sequence number.
+    /// Overtaken packets, which must turn out to be dropped at departure: switch, port, flow, packet id.
     owed: Vec<(usize, PortId, u32, u32)>,
-    /// `[node]`: bytes held.
+    /// `[node]`: bytes in the buffer.
     bytes: HashMap<usize, u64>,
     held: HashMap<(usize, PortId), Held>,
-    /// What the frames sent out of a port say is held.
+    /// Pauses in force according to the frames a port sent: queues, and whether PFC pauses.
     told: HashMap<(usize, PortId), (u128, bool)>,
-    /// Flows that a neighbour has paused, and when it last said so; and those that this switch has paused.
+    /// Flows that a neighbour has paused, with the time of the last repetition.
     held_flows: HashMap<(usize, PortId), HashMap<(u32, u8), Instant>>,
+    /// Flows that a switch has paused at its neighbour, with the time of the last repetition.
     told_flows: HashMap<(usize, PortId, u32), Instant>,
-    /// Switches that say which frames they were handed, and when.
+    /// Records of the switches' frames and when they took effect, if the switches keep them.
     sheets: Option<Arc<Sheets>>,
-    /// By flow and switch: the port its packets come in by.
+    /// Ingress port of a flow at a switch, by flow and switch.
     last_hop: HashMap<(u32, usize), PortId>,
-    /// `(switch, ingress, upstream queue)` that packets came from.
+    /// `(switch, ingress, upstream queue)` of every packet enqueued.
     came: HashSet<(usize, PortId, u16)>,
-    /// `(switch, ingress, flow)` that packets came from.
+    /// `(switch, ingress, flow)` of every packet enqueued.
     came_flows: HashSet<(usize, PortId, u32)>,
-    /// `[switch][port]`: when it is free, data packets it holds, and since when it has been free with data and nothing held.
+    /// `[switch][port]`: end of the transmission, data packets queued, and start of an unexplained idle time.
     ports: HashMap<usize, Vec<(Instant, u64, Option<Instant>)>>,
-    /// Ports of nodes of this partition that have sent data.
+    /// Ports of this partition's nodes that have sent data.
     active: HashSet<(usize, PortId)>,
-    /// `(node, port)`: bytes of data sent, and the limit that was told last.
+    /// `(node, port)`: bytes of data sent, and the last limit granted.
     credited: HashMap<(usize, PortId), Credited>,
     /// Packets lost or dropped, by reason.
     drops: [u64; DropReason::COUNT],
 }
 
 impl Audit {
-    /// For a run of `scenario`.
+    /// Creates the observer for a run of `scenario`.
     pub fn new(scenario: &Scenario, graph: &Graph) -> Audit {
         let flaps_of = |host: usize| {
             let peer = graph.links[host].b;
@@ -448,7 +455,7 @@ impl Audit {
         }
     }
 
-    /// With switches that keep sheets.
+    /// Reads the frames that switches obeyed from their `sheets`.
     pub fn reading(self, sheets: &Arc<Sheets>) -> Audit {
         Audit { sheets: Some(sheets.clone()), ..self }
     }
@@ -471,7 +478,8 @@ impl Audit {
         }
     }
 
-    /// How `port` of `node` is held; a host's link changes are known in advance.
+    /// Returns the pauses at `port` of `node`. Link changes of a host are applied from the scenario, as no event
+    /// reports them.
     fn held(&mut self, now: Instant, node: usize, port: PortId) -> &mut Held {
         let held = self.held.entry((node, port)).or_default();
         if let Some(flaps) = self.rules.flaps.get(node) {
@@ -484,7 +492,7 @@ impl Audit {
         held
     }
 
-    /// Takes note of the frames that a switch was handed.
+    /// Applies the flow pauses that a switch has accepted since the last call.
     fn sync(&mut self, switch: usize) {
         let Some(sheets) = &self.sheets else { return };
         let applied = sheets.with(switch - self.rules.hosts, |sheet| std::mem::take(&mut sheet.applied));
@@ -493,7 +501,7 @@ impl Audit {
         }
     }
 
-    /// Flows of one key are one flow to the node.
+    /// Returns the key under which `node` records a flow; flows with one key share a pause.
     fn key(&self, node: usize, flow: u32, class: u8) -> (u32, u8) {
         let Some(sheets) = self.sheets.as_ref().filter(|_| node >= self.rules.hosts) else { return (flow, 0) };
         sheets.with(node - self.rules.hosts, |sheet| {
@@ -501,7 +509,7 @@ impl Audit {
         })
     }
 
-    /// A neighbour's frame takes effect at `port` of `node`.
+    /// Applies a neighbour's frame at `port` of `node`.
     fn hold_flow(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
         match frame {
             ControlFrame::PauseFlow(name) if self.rules.flow_pauses[node].obeys => {
@@ -516,8 +524,8 @@ impl Audit {
         }
     }
 
-    /// Whether a neighbour has paused the flow of `packet` at `port` of `node`. Of a switch that does not say which flows found
-    /// room in its table, only where all do.
+    /// Whether a neighbour has paused the flow of `packet` at `port` of `node`. A switch without sheets does not tell
+    /// which flows fit in its table, so the answer is known only where all do.
     fn flow_held(&self, now: Instant, node: usize, port: PortId, packet: &Packet) -> bool {
         let rules = &self.rules.flow_pauses[node];
         if !rules.exact && self.sheets.is_none() {
@@ -536,18 +544,18 @@ impl Audit {
         !flows.is_empty()
     }
 
-    /// A switch tells a neighbour to pause or resume a flow. What is wrong with that, if anything.
+    /// Records a flow's pause or resume that a switch sends to a neighbour. Returns the rule it breaks, if any.
     fn on_flow_told(&mut self, now: Instant, switch: usize, port: PortId, frame: ControlFrame) -> Option<&'static str> {
         let rules = &self.rules.flow_pauses[switch];
         let strict = rules.exact && self.rules.steady;
-        // A frame waits for the packet on the wire and for the other frames.
+        // A frame waits for the packet in transmission and for other frames.
         let period = rules.period.map(|period| period + Duration::from_us(4));
         let late = |at: Instant| period.is_some_and(|period| now > at + period);
         match frame {
             ControlFrame::PauseFlow(name) => {
                 let key = (switch, port, name.flow);
                 let before = self.told_flows.insert(key, now);
-                // A neighbour in another partition is out of sight.
+                // This partition does not observe a neighbour in another one.
                 let seen = self.rules.steady && self.sees_neighbour(switch, port);
                 if seen && !self.came_flows.contains(&key) {
                     return Some("but no packet of it came that way");
@@ -562,7 +570,7 @@ impl Audit {
         }
     }
 
-    /// A frame that a switch sends to its neighbour follows from those before it.
+    /// Checks that a frame sent by a switch follows from its earlier frames.
     fn on_frame_sent(&mut self, now: Instant, switch: usize, port: PortId, frame: ControlFrame) {
         if let Some(what) = self.on_flow_told(now, switch, port, frame) {
             self.fault(now, Fault::Protocol, || format!("switch {switch} port {port} sends {frame:?}, {what}"));
@@ -580,7 +588,7 @@ impl Audit {
                 right
             }
             ControlFrame::Bitmap(map) => bits(map) == *queues,
-            // PFC repeats its state with the same frames.
+            // PFC repeats its state in the same frames.
             ControlFrame::PfcPause(_) => {
                 *pfc = true;
                 true
@@ -589,14 +597,14 @@ impl Audit {
                 *pfc = false;
                 true
             }
-            // Repeated too.
+            // Pauses of flows are repeated, too.
             ControlFrame::PauseFlow(_) | ControlFrame::ResumeFlow(_) => true,
             ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => true,
         };
         if !right {
             self.fault(now, Fault::Protocol, || format!("switch {switch} port {port} sends {frame:?} out of turn"));
         }
-        // A neighbour in another partition is out of sight.
+        // This partition does not observe a neighbour in another one.
         let seen = self.rules.steady && self.sees_neighbour(switch, port);
         if let ControlFrame::Pause(q) | ControlFrame::Resume(q) = frame
             && seen
@@ -610,14 +618,14 @@ impl Audit {
 }
 
 impl Audit {
-    /// `packet` is on its way from a port of `node`.
+    /// Records that `packet` leaves a port of `node`.
     fn on_way(&mut self, node: usize, port: PortId, packet: &Packet) {
         let (peer, port_there) = self.rules.peers[node][port as usize];
         self.last_hop.insert((packet.flow, peer), port_there);
         self.active.insert((node, port));
     }
 
-    /// What is sent was granted, as far as the neighbour has said.
+    /// Checks that the bytes sent stay within the last limit that the neighbour granted.
     fn check_credit(&mut self, now: Instant, node: usize, port: PortId, packet: &Packet) {
         if !self.rules.credited || !self.rules.steady {
             return;
@@ -630,7 +638,7 @@ impl Audit {
         }
     }
 
-    /// What a host sends is not held.
+    /// Checks that neither the flow nor the NIC queue of a host's packet is paused.
     fn check_held(&mut self, now: Instant, host: usize, packet: &Packet) {
         let held = *self.held(now, host, 0);
         if self.flow_held(now, host, 0, packet) {
@@ -644,7 +652,7 @@ impl Audit {
         }
     }
 
-    /// A TCP sender puts a segment on its link.
+    /// Records a segment that a TCP sender puts on its link, and checks its window.
     fn on_segment(&mut self, now: Instant, host: usize, packet: &Packet) {
         let rules = self.rules.clone();
         let tcp = rules.tcp.as_ref().expect("hosts speak TCP");
@@ -682,7 +690,7 @@ impl Audit {
         }
     }
 
-    /// A segment, or an acknowledgement, came in; or data of any transport that keeps what comes out of order.
+    /// Records a segment or acknowledgement that a host received, or data of any transport with out-of-order receivers.
     fn on_tcp(&mut self, packet: &Packet) {
         let ahead = self.beyond.entry(packet.flow).or_default();
         let at = packet.flow as usize;
@@ -721,13 +729,13 @@ impl Audit {
         }
     }
 
-    /// A packet leaves a switch, marked or not.
+    /// Checks the mark of a packet that leaves a switch.
     fn check_marks(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, was_marked: bool) {
         let marked = packet.has(flags::CE);
         let same = marked == was_marked;
         let right = match &mut self.memories[switch] {
             _ if !packet.has(flags::ECT) => same,
-            // What is dropped is told after what goes in its place.
+            // The observer hears of a drop only after the packet sent instead.
             Some(memory) if memory.drops => marked || same,
             Some(memory) => {
                 let mut after = memory.clone();
@@ -750,7 +758,7 @@ impl Audit {
         }
     }
 
-    /// A packet is dropped as it leaves its queue.
+    /// Records a packet that is dropped at its departure.
     fn discard(&mut self, now: Instant, switch: usize, packet: &Packet) {
         let (flow, seq) = (packet.flow, id(packet));
         let owed = self.owed.iter().position(|(at, _, f, s)| (*at, *f, *s) == (switch, flow, seq));
@@ -781,15 +789,16 @@ impl Audit {
         }
     }
 
-    /// What is known of `port` of `switch`.
+    /// Returns the state of `port` of `switch`.
     fn port(&mut self, switch: usize, port: PortId) -> &mut (Instant, u64, Option<Instant>) {
         let ports = self.rules.peers[switch].len();
         &mut self.ports.entry(switch).or_insert_with(|| vec![(Instant::ZERO, 0, None); ports])[port as usize]
     }
 
-    /// No port of `switch` has been free with data since an earlier instant. At one instant, events may still be to come.
+    /// Checks that no port of `switch` has been free with data since an earlier instant. At one instant, more events
+    /// may follow.
     fn check_idle(&mut self, now: Instant, switch: usize) {
-        // Which port waits for credit, the checker does not know while frames are under way.
+        // While frames are in flight, the checker does not know which port waits for credit.
         if self.rules.credited {
             return;
         }
@@ -813,7 +822,7 @@ impl Audit {
         }
     }
 
-    /// The neighbour at `port` of `switch` has been seen sending.
+    /// Whether the observer has seen the neighbour at `port` of `switch` send.
     fn sees_neighbour(&self, switch: usize, port: PortId) -> bool {
         self.active.contains(&self.rules.peers[switch][port as usize])
     }
@@ -997,7 +1006,7 @@ impl Observer for Audit {
             self.discard(now, node, packet);
         }
         if reason == DropReason::Nic {
-            // It was never sent.
+            // The packet was never sent.
             let tally = self.flow(packet.flow);
             tally.refused += (packet.kind == Kind::Data) as u64;
             tally.hurt = true;
@@ -1071,10 +1080,10 @@ impl Observer for Audit {
     }
 }
 
-/// Long enough after the last acknowledgement for everything to be drained: the longest path, three PFC refreshes.
+/// Time after the last acknowledgement in which the network drains: the longest path and three PFC refreshes.
 const SETTLING: Duration = Duration::from_us(600);
 
-/// Puts the partitions' accounts together and checks what holds at the end of a run.
+/// Merges the partitions' accounts and checks the rules for the end of a run.
 pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
     let mut all = Report::default();
     let mut flows = vec![Tally::default(); outcome.received.len()];
@@ -1131,7 +1140,7 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
     let last = outcome.acknowledged.iter().max().copied().unwrap_or_default();
     if last != Instant::NEVER && last + SETTLING < outcome.ended {
         all.quiescent = true;
-        // What was lost or doubled stays where nothing lapses.
+        // Lost or duplicated frames leave pauses behind where no pause lapses.
         let mishaps = sheets.as_ref().is_some_and(|sheets| sheets.mishaps) || !outcome.scenario.fault.is_empty();
         let flowsail = &outcome.scenario.switch.flowsail;
         let settles = flowsail.refresh.0 > 0 || !mishaps && flowsail.fingerprint_bits == 32;
@@ -1160,7 +1169,7 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
             all.fault(Fault::Held, format!("node {node} port {port} still holds flows"));
         }
         held_left.sort_unstable();
-        // Three repeats can all be lost where every other frame is; see `random`.
+        // Where every other frame is lost, three repetitions can be lost in a row; see `random`.
         let lossy = outcome.scenario.fault.iter().any(|f| f.control_loss > 0.1);
         if let Some((node, port, queues, pfc)) = held_left.first()
             && !lossy
@@ -1230,7 +1239,7 @@ fn check_flows(all: &mut Report, flows: &[Tally], outcome: &Outcome) {
     }
 }
 
-/// What the outcome reports is what was seen.
+/// Checks that the outcome's counters equal the observed events.
 fn check_statistics(
     all: &mut Report,
     flows: &[Tally],

@@ -1,28 +1,30 @@
-//! A direct model of the public HPCC simulator (ns-3): the oracle that the engine's compatibility profile is compared with, flow by flow.
+//! Direct model of the public HPCC simulator (ns-3). It is the oracle for the engine's compatibility profile, flow by
+//! flow.
 //!
-//! One list of events, one event at a time; events at one nanosecond happen in the order in which they were scheduled. It shares no code
-//! with the engine and is plain rather than fast: three million transmissions a second.
+//! The model has one list of events and runs one event at a time. Events at one nanosecond happen in the order in which
+//! they were scheduled. The model shares no code with the engine and is plain rather than fast: three million
+//! transmissions a second.
 //!
-//! What it is made of, top-down: what goes in and out, the list of events, devices and links, switches with their memory, hosts with their
-//! queue pairs, DCTCP, routes, and the conversion of a transmission into nanoseconds.
+//! Top-down order: input and output, list of events, devices and links, switches with their memory, hosts with their
+//! queue pairs, PINT, DCTCP, routes, transmission times.
 //!
-//! Times are whole nanoseconds, rates whole bit/s. A *device* is one end of a link. Packets are of the class of their flow, 1 to 7, ACKs too; PFC
-//! frames go before them.
+//! Times are whole nanoseconds, rates whole bit/s. A *device* is one end of a link. Data packets and ACKs have the
+//! class of their flow, 1 to 7. PFC frames go before them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// A link between nodes `a` and `b`, both ways alike.
+/// A link between nodes `a` and `b`, the same in both directions.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     pub a: u32,
     pub b: u32,
-    /// In bit/s.
+    /// Bit/s.
     pub rate: u64,
     pub delay_ns: u64,
 }
 
-/// Nodes `0..nodes`; those that are not switches are hosts, with one link each.
+/// Nodes `0..nodes`; nodes that are not switches are hosts, with one link each.
 #[derive(Clone, Debug)]
 pub struct Net {
     pub nodes: u32,
@@ -30,7 +32,7 @@ pub struct Net {
     pub links: Vec<Link>,
 }
 
-/// A flow; a list of them is in order of start.
+/// A flow. Lists of flows are in order of start.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSpec {
     pub src: u32,
@@ -42,7 +44,7 @@ pub struct FlowSpec {
     pub pg: u8,
 }
 
-/// What a sender does besides go-back-N.
+/// Congestion control of a sender, beside go-back-N.
 #[derive(Clone, Copy, Debug)]
 pub enum Cc {
     /// Sends at its link's rate without a window.
@@ -54,21 +56,21 @@ pub enum Cc {
         /// Additive increase per round, bit/s.
         ai: u64,
         min_rate: u64,
-        /// The window shrinks with the rate.
+        /// Whether the window shrinks with the rate.
         var_win: bool,
-        /// There is a window.
+        /// Whether there is a window.
         has_win: bool,
     },
-    /// HPCC over PINT's telemetry, under such a window.
+    /// HPCC over PINT's telemetry, with the same choice of windows.
     Pint {
         utilization: f64,
         max_stage: u32,
         /// Additive increase, bit/s.
         ai: u64,
         min_rate: u64,
-        /// Base of the powers in which utilisation is written.
+        /// Base of the powers in which utilization is encoded.
         log_base: f64,
-        /// Share of the ACKs that are looked at.
+        /// Share of the ACKs that a sender evaluates.
         prob: f64,
         var_win: bool,
         has_win: bool,
@@ -84,13 +86,13 @@ impl Cc {
         }
     }
 
-    /// Of a data packet.
+    /// Bytes of headers in a data packet.
     fn header_bytes(&self) -> u64 {
         HEADERS + if let Cc::Pint { .. } = self { 2 } else { 0 }
     }
 }
 
-/// Marking at devices of one rate; devices of a rate that is not listed do not mark.
+/// Marking at devices of one rate. Devices of an unlisted rate do not mark.
 #[derive(Clone, Copy, Debug)]
 pub struct Ecn {
     pub rate: u64,
@@ -99,69 +101,71 @@ pub struct Ecn {
     pub pmax: f64,
 }
 
-/// The order of events at one nanosecond. All but the first only measure what that order changes.
+/// Order of events at one nanosecond. Orders other than the first serve only to measure its effect.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
-    /// As they were scheduled, as in ns-3.
+    /// Order of scheduling, as in ns-3.
     Scheduled,
-    /// Random, from this seed.
+    /// Random order from this seed.
     Random(u64),
-    /// Arrivals by node and port, then ends of transmissions by node and port, then the rest as scheduled.
+    /// Arrivals by node and port, then ends of transmissions by node and port, then other events in order of
+    /// scheduling.
     ByNode,
 }
 
 #[derive(Clone, Debug)]
 pub struct Config {
     pub cc: Cc,
-    /// Hosts send ACKs while class 3 is paused.
+    /// Whether hosts send ACKs while class 3 is paused.
     pub ack_high_prio: bool,
     /// Memory of each switch, bytes.
     pub buffer: u64,
-    /// Nothing marks if empty.
+    /// Marking by link rate; no device marks if the list is empty.
     pub ecn: Vec<Ecn>,
-    /// Data bytes of a full packet.
+    /// Payload of a full packet, bytes.
     pub payload: u64,
     pub order: Order,
-    /// Faults: each entry has one data packet with this flow and sequence number vanish at the switch it reaches first.
+    /// Faults: for each entry, one data packet with this flow and sequence number is lost at the first switch.
     pub lose: Vec<(usize, u64)>,
-    /// A link that goes down for good.
+    /// A link that fails for good.
     pub down: Option<Down>,
-    /// Share of frames lost on links that are not listed, and on those listed by their place in the list of links.
+    /// Share of frames lost on links outside `loss_of`.
     pub loss: f64,
+    /// Share of frames lost on single links, by index in the list of links.
     pub loss_of: Vec<(usize, f64)>,
-    /// An ACK goes out for a packet that ends at this byte or beyond, or at a multiple of the other.
+    /// Receivers acknowledge a packet if it ends at or beyond byte `ack_from`, or at a multiple of `ack_chunk`.
     pub ack_from: u64,
     pub ack_chunk: u64,
-    /// Packets keep the gap of their rate, not that of the link.
+    /// Whether the gap between packets follows the flow's rate; if not, the link's rate.
     pub rate_bound: bool,
 }
 
-/// A link goes down for good.
+/// A link that fails for good.
 #[derive(Clone, Copy, Debug)]
 pub struct Down {
     pub at_ns: u64,
-    /// Its place in the list of links.
+    /// Index in the list of links.
     pub link: usize,
-    /// What waits for it stays charged, as there.
+    /// Whether packets waiting for the link stay charged to the buffer, as in the simulator.
     pub leaks: bool,
 }
 
-/// What became of a flow.
+/// Result of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
-    /// From start to the last ACK; none if that had not arrived.
+    /// Time from start to the last ACK; `None` if that did not arrive.
     pub fct_ns: Option<u64>,
-    /// The simulator's estimate of it on an idle network.
+    /// The simulator's estimate of this time in an idle network.
     pub standalone_ns: u64,
     pub sport: u16,
 }
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// In order of the list.
+    /// Results in the order of the list of flows.
     pub flows: Vec<Fate>,
-    /// Packets that a switch had no room for.
+    /// Packets dropped by switches for lack of buffer.
     pub drops: u64,
     /// Pause frames sent, without resumes.
     pub pauses: u64,
@@ -171,22 +175,23 @@ pub struct Outcome {
     pub packet_hops: u64,
 }
 
-/// Class 0 is that of PFC frames, which have a queue of their own here.
+/// Number of classes. Class 0 belongs to PFC frames, which have their own queue in this model.
 const CLASSES: usize = 8;
-/// A pause of this class holds ACKs.
+/// A pause of this class also stops ACKs.
 const ACK_CLASS: usize = 3;
 const HEADERS: u64 = 48;
 const ACK_BYTES: u64 = 60;
 const PFC_BYTES: u64 = 43;
-/// Each device's share of a switch's memory that it never has to share.
+/// Bytes of a switch's memory reserved for each device.
 const RESERVE: u64 = 4096;
-/// A pause ends when a device is this far below its threshold.
+/// A pause ends when a device is this many bytes below its threshold.
 const RESUME_OFFSET: u64 = 3072;
-/// A device may use the free shared memory divided by two to the power of this; faster ones more.
+/// A device may use the free shared memory divided by two to the power of `SHIFT`. Devices faster than the NICs may use
+/// more.
 const SHIFT: u32 = 3;
 const NACK_INTERVAL_NS: u64 = 500_000;
 
-/// Runs it until nothing is left to happen, or to `stop_ns`, whose events no longer happen.
+/// Runs the model until no event is left, or to `stop_ns`. Events at `stop_ns` do not happen.
 pub fn run(net: &Net, flows: &[FlowSpec], config: &Config, stop_ns: u64) -> Outcome {
     assert!(flows.is_sorted_by_key(|flow| flow.start_ns), "flows start in the order of the list");
     let mut model = Model::new(net, flows, config);
@@ -222,9 +227,9 @@ pub fn run(net: &Net, flows: &[FlowSpec], config: &Config, stop_ns: u64) -> Outc
     model.outcome
 }
 
-/// Index of a flow in the list of flows.
+/// Index in the list of flows.
 type FlowId = usize;
-/// Index of a device among all devices: link `i` of the list ends in devices `2 i` and `2 i + 1`.
+/// Index among all devices. Link `i` of the list ends at devices `2 i` and `2 i + 1`.
 type DeviceId = usize;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -240,16 +245,16 @@ enum Kind {
 struct Packet {
     kind: Kind,
     class: usize,
-    /// Congestion experienced: of a data packet, or of the one that an ACK answers.
+    /// Congestion experienced: by this data packet, or by the data packet that an ACK answers.
     marked: bool,
-    /// On the wire.
+    /// Length on the wire.
     bytes: u64,
     flow: FlowId,
-    /// Data: offset of its first byte. ACK and NACK: the offset expected next.
+    /// Data: offset of the first byte. ACK and NACK: next expected offset.
     seq: u64,
-    /// Utilisation of the busiest link so far, as a power.
+    /// Utilization of the busiest link so far, encoded as an exponent.
     power: u16,
-    /// The device by which it came to the switch that holds it.
+    /// Ingress device at the switch that holds the packet.
     came_by: DeviceId,
 }
 
@@ -261,18 +266,19 @@ impl Packet {
 
 #[derive(Clone, Copy)]
 enum Event {
-    /// The next flows of the list have reached their start.
+    /// The next flows of the list start.
     NextFlows,
-    /// A link goes down.
+    /// A link fails.
     TakeDown,
     Start(FlowId),
     TransmitComplete(DeviceId),
     Receive(DeviceId, Packet),
-    /// A queue pair's pacing gap is over, unless another such event has taken the place of the one with this number.
+    /// The pacing gap of a queue pair ends. A later event for the device makes the one with this number void.
     Wake(DeviceId, u64),
 }
 
-/// An event in the list: by time, then by `rank` (0 for all in ns-3's order), then by the order in which it was scheduled.
+/// An entry of the list of events. Sorted by time, then by `rank` (0 for all in ns-3's order), then by order of
+/// scheduling.
 struct Entry {
     time: u64,
     rank: u64,
@@ -309,91 +315,92 @@ impl Ord for Entry {
 /// One end of a link.
 struct Device {
     node: usize,
-    /// Its number at its node, from 1.
+    /// Port number at the node, from 1.
     port: u64,
     peer: DeviceId,
     rate: u64,
     delay_ns: u64,
     busy: bool,
     up: bool,
-    /// Which of the error models decides about what it receives.
+    /// Index of the error model for received frames.
     errors: usize,
-    /// By class: its peer has paused it.
+    /// By class: whether the peer has paused it.
     paused: [bool; CLASSES],
-    /// Waiting at a switch: PFC frames, and each class.
+    /// PFC frames waiting at a switch.
     pfc: VecDeque<Packet>,
+    /// Packets waiting at a switch, by class.
     data: [VecDeque<Packet>; CLASSES],
-    /// The class that sent last.
+    /// Class that sent last.
     last_class: usize,
     ecn: Option<Ecn>,
-    /// Of a switch, by class.
+    /// Buffer accounts at a switch, by class.
     accounts: [Account; CLASSES],
     meter: Meter,
-    /// Of a host.
+    /// Queues at a host.
     nic: Option<Nic>,
 }
 
-/// What a switch counts per device and class, bytes.
+/// Counters of a switch per device and class, bytes.
 #[derive(Default)]
 struct Account {
-    /// Came by this device and waits, without what the headroom holds.
+    /// Queued bytes that came by this device, without those in headroom.
     ingress: u64,
-    /// Came by this device while it was over its threshold, and waits.
+    /// Queued bytes in headroom: they came by this device while it was over its threshold.
     in_headroom: u64,
     headroom: u64,
-    /// Waits to leave by this device.
+    /// Bytes queued for departure by this device.
     egress: u64,
     shift: u32,
-    /// It has paused its peer.
+    /// Whether the device has paused its peer.
     pausing: bool,
 }
 
 impl Account {
-    /// Of `ingress`, what lies in shared memory.
+    /// Bytes of `ingress` in shared memory.
     fn shared(&self) -> u64 {
         self.ingress.saturating_sub(RESERVE)
     }
 }
 
-/// What a switch's device knows of how much of its link is used.
+/// Utilization of a switch's link, as its device measures it.
 #[derive(Default)]
 struct Meter {
     utilization: f64,
-    /// Of the packet sent last, and when that was.
+    /// Length of the packet sent last, and time of that transmission.
     bytes: u64,
     at_ns: u64,
 }
 
-/// A host's side of its device.
+/// Queues of a host at its device.
 #[derive(Default)]
 struct Nic {
-    /// ACKs and NACKs waiting.
+    /// ACKs and NACKs waiting for transmission.
     acks: VecDeque<Packet>,
-    /// Queue pairs in order of creation, finished ones until they are found.
+    /// Queue pairs in order of creation. Finished ones stay until a search finds them.
     pairs: Vec<FlowId>,
-    /// Place of the pair that sent last.
+    /// Index of the pair that sent last.
     last: usize,
-    /// Queue pairs by their names, in the order of a walk through the table.
+    /// Queue pairs by name, in the order in which the hash table is walked.
     table: Table,
-    /// When the wake event that is pending is due, and its number.
+    /// Time and number of the pending wake event.
     wake: Option<(u64, u64)>,
 }
 
 #[derive(Default)]
 struct Switch {
-    /// Memory beyond reserves and headrooms, and what of it is used.
+    /// Memory beyond reserves and headroom, and the bytes of it in use.
     shared: u64,
     shared_used: u64,
 }
 
-/// Both ends of a flow.
+/// A flow's sender and receiver.
 struct Flow {
     spec: FlowSpec,
     /// The packet header's words that routes are chosen by, of data and of ACKs.
     data_words: [u32; 3],
     ack_words: [u32; 3],
 
-    // The sender.
+    // Sender.
     next: u64,
     acknowledged: u64,
     next_avail: u64,
@@ -401,12 +408,12 @@ struct Flow {
     rate: u64,
     dctcp: Dctcp,
     pint: Pint,
-    /// Bytes of the packet sent last.
+    /// Length of the packet sent last, bytes.
     last_bytes: u64,
-    /// In the sender's table of flows.
+    /// Whether the sender's table contains the flow.
     known: bool,
 
-    // The receiver.
+    // Receiver.
     expected: u64,
     nack_timer: u64,
     last_nack: u64,
@@ -417,7 +424,7 @@ impl Flow {
         self.acknowledged >= self.spec.bytes
     }
 
-    /// What its sender keeps it under: destination, source port, class.
+    /// Returns the flow's key in the sender's table: destination, source port, class.
     fn name(&self) -> u64 {
         let group = u64::from(self.spec.pg);
         u64::from(self.data_words[1]) << 32 | u64::from(self.data_words[2] & 0xffff) << 16 | group
@@ -431,34 +438,34 @@ impl Flow {
 struct Model<'a> {
     net: &'a Net,
     config: &'a Config,
-    /// What decides which frames are lost: one for all links without a share of their own, and one for each other.
+    /// Error models: one for all links outside `loss_of`, and one for each link in it.
     errors: Vec<Errors>,
     now: u64,
     events: BinaryHeap<Reverse<Entry>>,
     scheduled: u64,
-    /// Draws for the order of ties and for marks.
+    /// Generator states for the order of ties and for marks.
     tie_draws: u64,
     mark_draws: u64,
     devices: Vec<Device>,
-    /// By node, none for hosts.
+    /// Switches by node; `None` for hosts.
     switches: Vec<Option<Switch>>,
-    /// A host's device, by node.
+    /// Device of each host, by node.
     nic_of: Vec<Option<DeviceId>>,
     routes: Routes,
-    /// The largest product of bandwidth and delay between two hosts.
+    /// Largest product of bandwidth and delay between two hosts, bytes.
     max_window: u64,
-    /// The longest round trip between two hosts, idle.
+    /// Longest round trip between two hosts in an idle network.
     max_rtt_ns: u64,
-    /// What rand() draws from.
+    /// State of the C library's rand().
     rand: Rand,
     flows: Vec<Flow>,
-    /// The first flow of the list that has not started.
+    /// First flow of the list that has not started.
     next_flow: FlowId,
     lose: Vec<(usize, u64)>,
     outcome: Outcome,
 }
 
-// The list of events and the starts of flows.
+// List of events, starts of flows.
 impl<'a> Model<'a> {
     fn new(net: &'a Net, specs: &[FlowSpec], config: &'a Config) -> Model<'a> {
         let nodes = net.nodes as usize;
@@ -588,7 +595,8 @@ impl<'a> Model<'a> {
         self.scheduled += 1;
     }
 
-    /// Has every flow that starts now start as an event of its own, after those already scheduled; then waits for the next.
+    /// Schedules an event for each flow that starts now, after the events already scheduled. Then schedules the next
+    /// starts.
     fn next_flows(&mut self) {
         while self.next_flow < self.flows.len() && self.flows[self.next_flow].spec.start_ns == self.now {
             self.schedule(self.now, Event::Start(self.next_flow));
@@ -610,7 +618,8 @@ impl<'a> Model<'a> {
         self.try_transmit(device);
     }
 
-    /// The link's devices forget what they hold, routes are looked for again, and each host lists its queue pairs anew.
+    /// Takes a link down: its devices drop their packets, routes are computed again, and each host lists its queue
+    /// pairs anew.
     fn take_down(&mut self) {
         let down = self.config.down.expect("it was scheduled");
         let ends = [2 * down.link, 2 * down.link + 1];
@@ -642,7 +651,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// The GNU C++ library's hash table, of whole numbers that are their own hashes: one list through all buckets.
+/// Hash table of the GNU C++ library for integers that are their own hashes: one list runs through all buckets.
 #[derive(Default)]
 struct Table {
     list: Vec<(u64, FlowId)>,
@@ -660,7 +669,7 @@ impl Table {
         self.link(name, flow);
     }
 
-    /// Before the first of its bucket, or at the front.
+    /// Inserts before the first entry of the bucket, or at the front of the list.
     fn link(&mut self, name: u64, flow: FlowId) {
         let same = |(other, _): &(u64, FlowId)| other % self.buckets == name % self.buckets;
         let place = self.list.iter().position(same).unwrap_or(0);
@@ -676,7 +685,7 @@ impl Table {
     }
 }
 
-/// An error model: a share of frames, and its stream of random numbers, which all of them begin at the same place.
+/// Error model: a share of lost frames, and a random stream. All streams start at the same state.
 struct Errors {
     share: f64,
     /// The last three numbers of each recurrence of MRG32k3a.
@@ -686,7 +695,7 @@ struct Errors {
 const MRG_MODULI: [u64; 2] = [4_294_967_087, 4_294_944_443];
 
 impl Errors {
-    /// Stream 2^63 + 50, first run: 2^76 steps, and 2^127 as often as the stream's number.
+    /// Starts stream 2^63 + 50 at its first run: 2^127 steps per stream, then 2^76 more.
     fn new(share: f64) -> Errors {
         type Matrix = [[u64; 3]; 3];
         let step: [Matrix; 2] = [
@@ -729,7 +738,7 @@ impl Model<'_> {
         self.devices[id].nic.as_mut().expect("only hosts")
     }
 
-    /// Sends what may be sent next, unless a packet is being sent.
+    /// Sends the next packet or frame, unless the device is busy or down.
     fn try_transmit(&mut self, id: DeviceId) {
         if self.devices[id].busy || !self.devices[id].up {
             return;
@@ -737,7 +746,8 @@ impl Model<'_> {
         if self.devices[id].nic.is_some() { self.try_transmit_host(id) } else { self.try_transmit_switch(id) }
     }
 
-    /// The end of the transmission is scheduled before the arrival, which matters for neither but for events of others at these times.
+    /// Sends a packet. The end of the transmission is scheduled before the arrival, which orders other events at these
+    /// instants.
     fn transmit(&mut self, id: DeviceId, packet: Packet) {
         let device = &mut self.devices[id];
         assert!(!device.busy, "one packet at a time");
@@ -806,7 +816,7 @@ impl Model<'_> {
         let Some(mut packet) = self.next_in_turn(id) else { return };
         self.remove(packet.came_by, packet.class, packet.bytes);
         self.devices[id].accounts[packet.class].egress -= packet.bytes;
-        // An ACK is marked as well there, but nobody looks at that.
+        // The simulator marks ACKs too, but no one reads their marks.
         if self.marks(id, packet.class) && packet.kind == Kind::Data {
             packet.marked = true;
         }
@@ -819,7 +829,7 @@ impl Model<'_> {
         self.transmit(id, packet);
     }
 
-    /// Of the classes that are not paused, the next after the one that sent last: its first packet.
+    /// Removes and returns the first packet of the next unpaused class after the one that sent last.
     fn next_in_turn(&mut self, id: DeviceId) -> Option<Packet> {
         let device = &mut self.devices[id];
         let mut turns = (1..=CLASSES).map(|step| (device.last_class + step) % CLASSES);
@@ -828,7 +838,7 @@ impl Model<'_> {
         device.data[class].pop_front()
     }
 
-    /// By what waits of the class at the device, without the packet that leaves.
+    /// Whether the departing packet is marked, from the bytes left in its class at the device.
     fn marks(&mut self, id: DeviceId, class: usize) -> bool {
         let Some(ecn) = self.devices[id].ecn else { return false };
         let queue = self.devices[id].accounts[class].egress;
@@ -866,8 +876,8 @@ impl Model<'_> {
     }
 }
 
-// A switch's memory. It is shared out by the devices that packets came by and their classes: a reserve each, then what is free of the shared part, divided by
-// a power of two, then the headroom for what is under way when a pause is sent.
+// Memory of a switch. It is divided by ingress device and class: a reserve each, then the free shared memory divided by
+// a power of two. Headroom takes packets in flight when a pause is sent.
 impl Model<'_> {
     fn memory(&mut self, id: DeviceId, class: usize) -> (&mut Switch, &mut Account) {
         let device = &mut self.devices[id];
@@ -909,7 +919,7 @@ impl Model<'_> {
     }
 }
 
-/// Headroom and shift of the switch's devices; what is left of its memory.
+/// Sets headroom and shift of a switch's devices; returns the rest of its memory.
 fn set_up_switch(node: usize, devices: &mut [Device], nic_rate: u64, buffer: u64) -> Switch {
     let mut set_aside = 0;
     for device in devices.iter_mut().filter(|device| device.node == node) {
@@ -919,18 +929,19 @@ fn set_up_switch(node: usize, devices: &mut [Device], nic_rate: u64, buffer: u64
             shift -= 1;
             rate /= 2;
         }
-        // Every class may use the headroom of its device, which is set aside once.
+        // All classes of a device share its headroom, which is set aside once.
         device.accounts.iter_mut().for_each(|account| (account.headroom, account.shift) = (headroom, shift));
         set_aside += headroom + RESERVE;
     }
-    // Beyond this the simulator would count on with a negative number taken for a huge one.
+    // With less memory, the simulator's unsigned subtraction would wrap around.
     assert!(buffer >= set_aside, "switch {node} sets aside {set_aside} of {buffer} B");
     Switch { shared: buffer - set_aside, shared_used: 0 }
 }
 
 // Hosts.
 impl Model<'_> {
-    /// An ACK if there is one, else a packet of the next queue pair that may send; if none may yet, wakes when the first is due.
+    /// Sends an ACK if there is one, else a packet of the next eligible queue pair. If every pair must wait, schedules
+    /// a wake event for the earliest.
     fn try_transmit_host(&mut self, id: DeviceId) {
         let paused = self.devices[id].paused[ACK_CLASS];
         if (!paused || self.config.ack_high_prio)
@@ -953,8 +964,8 @@ impl Model<'_> {
         }
     }
 
-    /// The place of the first pair that may send, in turn from the one that sent last. Takes finished pairs out if it saw one; what is then
-    /// at the place that sent last is another pair, as in the simulator.
+    /// Returns the index of the next eligible pair in turn after the one that sent last. Removes finished pairs if it
+    /// met one. As in the simulator, the index that sent last may then refer to another pair.
     fn next_pair(&mut self, id: DeviceId) -> Option<usize> {
         let nic = self.devices[id].nic.as_ref().expect("only hosts");
         let (count, last) = (nic.pairs.len(), nic.last);
@@ -998,8 +1009,8 @@ impl Model<'_> {
             return false;
         }
         let window = if var_win { (self.max_window * flow.rate / flow.line_rate).max(1) } else { self.max_window };
-        // A late NACK may have moved `next` back while ACKs for more are on their way. The simulator's unsigned difference is huge then, and
-        // the pair sends nothing until another NACK.
+        // A late NACK may have moved `next` back while ACKs for later bytes are in flight. The simulator's unsigned
+        // difference then wraps around, and the pair sends nothing until another NACK.
         flow.next.wrapping_sub(flow.acknowledged) >= window
     }
 
@@ -1017,7 +1028,8 @@ impl Model<'_> {
         self.transmit(id, packet);
     }
 
-    /// Answers what is expected with an ACK, what comes too soon with a NACK, unless the same was sent lately, and repetitions not at all.
+    /// Answers the expected packet with an ACK. Answers a packet beyond it with a NACK, unless the same NACK was sent
+    /// within the interval. Repeated packets get no answer.
     fn receive_data(&mut self, id: DeviceId, packet: Packet) {
         let flow = &mut self.flows[packet.flow];
         let kind = if packet.seq == flow.expected {
@@ -1065,9 +1077,10 @@ impl Model<'_> {
     }
 }
 
-// PINT: what switches measure and write, and what senders make of it. Logarithms and powers are the C library's.
+// PINT: telemetry of switches, and rate control of senders. Logarithms and powers are those of the C library.
 impl Model<'_> {
-    /// How much of its link is used, with the packet that leaves now; the packet is told if that is more than it knows.
+    /// Measures the link's utilization including the departing packet, and writes it to the packet if it is the largest
+    /// so far.
     fn measure(&mut self, id: DeviceId, log_base: f64, packet: &mut Packet) {
         let device = &mut self.devices[id];
         let queued: u64 = device.pfc.iter().chain(device.data.iter().flatten()).map(|waiting| waiting.bytes).sum();
@@ -1100,13 +1113,13 @@ impl Model<'_> {
         let share = (f64::from(units) - low) / (high - low) * 65536.0;
         let power = if f64::from(self.rand.next() % 65536) < share { upper } else { lower } as u16;
         if power > packet.power {
-            // One byte where the power of 512 x 512 fits one.
+            // The exponent takes one byte where that of 512 x 512 fits in one.
             let bits = ((512.0f64 * 512.0).ln() * (1.0 / log_base.ln())).log2().ceil();
             packet.power = if bits <= 8.0 { power & 0xff } else { power };
         }
     }
 
-    /// The rate after an ACK or NACK, if that is sampled.
+    /// Sets the rate after a sampled ACK or NACK.
     fn on_power(&mut self, id: DeviceId, packet: Packet) {
         let Cc::Pint { utilization, max_stage, ai, min_rate, log_base, prob, .. } = self.config.cc else { return };
         if self.rand.next() % 65536 >= (65536.0 * prob) as u32 {
@@ -1130,7 +1143,8 @@ impl Model<'_> {
         self.change_rate(id, packet.flow, rate);
     }
 
-    /// Moves the packet that waits by what its predecessor takes longer, or less; a wake event comes earlier for it, not later.
+    /// Changes the rate, and moves the next send time by the change of its predecessor's transmission time. A wake
+    /// event may move earlier for it, never later.
     fn change_rate(&mut self, id: DeviceId, flow: FlowId, rate: u64) {
         let flow = &mut self.flows[flow];
         flow.next_avail =
@@ -1151,14 +1165,14 @@ impl Model<'_> {
 
 /// A flow's state under PINT.
 struct Pint {
-    /// Where the round ends; 0 before the first ACK.
+    /// Offset at which the round ends; 0 before the first ACK.
     round_end: u64,
     stage: u32,
-    /// The rate when the last round ended, bit/s.
+    /// Rate at the end of the last round, bit/s.
     reference: u64,
 }
 
-/// The GNU C library's rand() in a program that does not seed it: `r[i] = r[i - 3] + r[i - 31]`.
+/// rand() of the GNU C library without a seed: `r[i] = r[i - 3] + r[i - 31]`.
 struct Rand(VecDeque<u32>);
 
 impl Rand {
@@ -1167,7 +1181,7 @@ impl Rand {
         while words.len() < 31 {
             words.push_back((u64::from(words[words.len() - 1]) * 16807 % 0x7fff_ffff) as u32);
         }
-        // Entries 31 to 33 repeat 0 to 2, and what follows up to the first that is drawn is thrown away.
+        // Entries 31 to 33 repeat 0 to 2. The library discards the next 310 numbers.
         (0..3).for_each(|i| words.push_back(words[i]));
         (0..3).for_each(|_| _ = words.pop_front());
         let mut rand = Rand(words);
@@ -1182,7 +1196,7 @@ impl Rand {
         next >> 1
     }
 
-    /// Logarithm in units of 2^-15 of a number of which 16 bits are looked at; the rest may round it up.
+    /// Returns the logarithm in units of 2^-15. It uses 16 bits of `number`; the lower bits round these up at random.
     fn log2(&mut self, number: u64) -> i64 {
         if number == 0 {
             return i64::from(i32::MIN);
@@ -1208,15 +1222,15 @@ struct DctcpParams {
     payload: u64,
 }
 
-/// DCTCP's state of a flow. A round ends with the first ACK beyond what had been sent when the last one ended.
+/// DCTCP's state of a flow. A round ends with the first ACK beyond the bytes sent before the last round's end.
 struct Dctcp {
     alpha: f64,
-    /// Where the round ends; 0 before the first ACK.
+    /// Offset at which the round ends; 0 before the first ACK.
     round_end: u64,
-    /// Marks in this round, and packets in it.
+    /// Marks and packets of this round.
     marks: u64,
     packets: u64,
-    /// The rate was cut, and is left alone until an ACK beyond `cut_end`.
+    /// Whether the rate was cut; no further cut before an ACK beyond `cut_end`.
     cut: bool,
     cut_end: u64,
 }
@@ -1226,7 +1240,7 @@ impl Dctcp {
         Dctcp { alpha: 1.0, round_end: 0, marks: 0, packets: 0, cut: false, cut_end: 0 }
     }
 
-    /// The rate after an ACK of everything before `seq`, with `next` the first byte not sent.
+    /// Returns the rate after an ACK of all bytes before `seq`; `next` is the first byte not sent.
     fn on_ack(&mut self, params: &DctcpParams, mut rate: u64, next: u64, seq: u64, marked: bool) -> u64 {
         self.marks += u64::from(marked);
         let new_round = seq > self.round_end;
@@ -1238,7 +1252,7 @@ impl Dctcp {
             self.alpha = (1.0 - params.g) * self.alpha + params.g * fraction;
             self.round_end = next;
             self.marks = 0;
-            // Unsigned as well, and cut off.
+            // The simulator's unsigned difference, truncated to 32 bits.
             self.packets = (next.wrapping_sub(seq) / params.payload + 1) & 0xffff_ffff;
         }
         if self.cut && seq > self.cut_end {
@@ -1259,19 +1273,19 @@ impl Dctcp {
 /// Shortest paths from every node to every host.
 struct Routes {
     nodes: usize,
-    /// By node and destination: the devices at the node that lead there, in the order that the choice counts in.
+    /// By node and destination: egress devices at the node, in the order in which the choice counts.
     next: Vec<Vec<DeviceId>>,
     paths: Vec<Option<Path>>,
 }
 
-/// What the links from a node to a host come to.
+/// Sums over the links from a node to a host.
 #[derive(Clone, Copy)]
 struct Path {
     links: u32,
     delay_ns: u64,
     /// Of a full packet without headers, one link after another.
     transmission_ns: u64,
-    /// Of its slowest link.
+    /// Rate of the slowest link, bit/s.
     rate: u64,
 }
 
@@ -1284,7 +1298,7 @@ impl Path {
 impl Routes {
     fn new(net: &Net, devices: &[Device], is_switch: &[bool], payload: u64) -> Routes {
         let nodes = net.nodes as usize;
-        // Of parallel links the last one counts.
+        // The last one of parallel links counts.
         let mut neighbours = vec![BTreeMap::new(); nodes];
         for (id, device) in devices.iter().enumerate().filter(|(_, device)| device.up) {
             neighbours[device.node].insert(devices[device.peer].node, id);
@@ -1324,7 +1338,7 @@ impl Routes {
         self.paths[from * self.nodes + to].as_ref()
     }
 
-    /// The device by which a switch sends a packet with these words in its header.
+    /// Returns the egress device of a packet with these header words.
     fn next(&self, switch: usize, to: usize, words: &[u32; 3]) -> DeviceId {
         let choices = &self.next[switch * self.nodes + to];
         assert!(!choices.is_empty(), "switch {switch} has a route to host {to}");
@@ -1332,7 +1346,7 @@ impl Routes {
     }
 }
 
-/// Murmur3, 32 bit, of whole words.
+/// Murmur3, 32 bits, of whole words.
 pub fn murmur3(words: &[u32], seed: u32) -> u32 {
     let mut hash = seed;
     for word in words {
@@ -1345,20 +1359,20 @@ pub fn murmur3(words: &[u32], seed: u32) -> u32 {
     hash ^ hash >> 16
 }
 
-/// A node's IP address.
+/// Returns a node's IP address.
 pub fn address(node: u32) -> u32 {
     0x0b00_0001 + node / 256 * 0x1_0000 + node % 256 * 0x100
 }
 
-/// How long `bytes` take at `rate` bit/s in ns-3, which goes from a double of seconds to a fixed point of 64 binary places and cuts
-/// that off to nanoseconds: what would be exactly 80 ns may be 79.
+/// Returns the transmission time of `bytes` at `rate` bit/s in ns-3. ns-3 converts a double in seconds to fixed point
+/// with 64 binary places and truncates to nanoseconds, so exactly 80 ns may become 79.
 pub fn transmission_ns(bytes: u64, rate: u64) -> u64 {
     let seconds = bytes as f64 * 8.0 / rate as f64;
     let fraction = (seconds.fract() * 18_446_744_073_709_551_616.0) as u64;
     seconds.floor() as u64 * 1_000_000_000 + ((u128::from(fraction) * 1_000_000_000) >> 64) as u64
 }
 
-/// The next of a sequence of random numbers (SplitMix64).
+/// Returns the next number of a random sequence (SplitMix64).
 pub fn draw(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

@@ -1,15 +1,15 @@
-//! An observer that writes down what the tests of exact times look at.
+//! Observer that logs the events which tests of exact times compare.
 
 use backwater_dataplane::Departed;
 use backwater_sim::observe::{Joined, Observer, Transmission};
 use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId};
 
-/// Events with their times, in order.
+/// Events in order, with times in ps.
 #[derive(Default)]
 pub struct Log {
     /// Data packets put on the wire by hosts: time, host, flow, sequence number.
     pub host_sent: Vec<(u64, usize, u32, u32)>,
-    /// Packets taken in by switches: time, switch, flow, sequence number.
+    /// Packets enqueued by switches: time, switch, flow, sequence number.
     pub enqueued: Vec<(u64, usize, u32, u32)>,
     /// Data packets put on the wire by switches: time, switch, port, flow, sequence number.
     pub departed: Vec<(u64, usize, PortId, u32, u32)>,

@@ -1,33 +1,33 @@
-//! The memory of switches, from what is seen to come and go: what has to be admitted, what refused, what may be marked and what
-//! must be. Written from spec G.1 and G.2; shares nothing with the switch.
+//! Model of switch memory: which packets must be admitted, refused or marked, and which may be marked. It follows the
+//! packets that enter and leave, is written from spec G.1 and G.2, and shares no code with the switch.
 
 use backwater_scenario::model::{Assignment, BufferSize, EcnOf, NotEct, Returns, Scenario};
 use backwater_scenario::topology::Graph;
 use backwater_sim::ports;
 use backwater_types::{Packet, PortId, flags};
 
-/// The memory of one switch whose queues can be told from outside: one a port, or one for each class.
+/// Memory of a switch with one queue per port, or one per class: an observer can tell the queue of a packet.
 #[derive(Clone, Debug)]
 pub struct Memory {
     capacity: u64,
-    /// `[port]`.
+    /// `[port]`: number of its MMU.
     mmu: Vec<usize>,
-    /// `[queue]`.
+    /// `[queue]`: private bytes.
     private: Vec<u64>,
     alpha: Vec<Option<f64>>,
     returns_private: bool,
     /// `[mmu]`: shared bytes in use.
     used: Vec<u64>,
-    /// `[port][queue]`.
+    /// `[port][queue]`: bytes held.
     queues: Vec<Vec<Queue>>,
-    /// `[port]`: thresholds of queue or port.
+    /// `[port]`: marking thresholds of a queue or of the port, bytes.
     ecn: Vec<Option<(u64, u64)>>,
     by_port: bool,
-    /// `[queue]`: whether they are for it.
+    /// `[queue]`: whether the thresholds apply to it.
     covered: Vec<bool>,
     pool: Option<(u64, u64)>,
     pool_of_covered: bool,
-    /// What cannot be marked is dropped in its place.
+    /// Whether the switch drops packets that cannot be marked.
     pub drops: bool,
 }
 
@@ -38,7 +38,7 @@ struct Queue {
 }
 
 impl Memory {
-    /// Of switch number `node` of the graph; `None` if its queues are told by flow.
+    /// Creates the model of switch number `node` of the graph; `None` if the switch assigns queues to flows.
     pub fn new(scenario: &Scenario, graph: &Graph, node: usize) -> Option<Memory> {
         let switch = scenario.switch_at(&graph.nodes[node].name);
         let queues = match switch.assignment {
@@ -86,7 +86,7 @@ impl Memory {
         (packet.class as usize).min(self.private.len() - 1)
     }
 
-    /// Bytes it can hold.
+    /// Returns the most bytes that the switch can hold.
     pub fn most(&self) -> u64 {
         let private = self.private.iter().sum::<u64>() * self.mmu.len() as u64;
         self.capacity.saturating_mul(self.used.len() as u64).saturating_add(private)
@@ -96,18 +96,18 @@ impl Memory {
     pub fn admits(&self, port: PortId, packet: &Packet) -> bool {
         let (mmu, class, wire) = (self.mmu[port as usize], self.queue(packet), packet.wire as u64);
         let queue = self.queues[port as usize][class];
-        // A faulty switch may hold what it cannot, or send what it never had: that is for others to say.
+        // A faulty switch may exceed its memory or send a packet it never had; other checks report that.
         let free = self.capacity.saturating_sub(self.used[mmu]);
         let below = self.alpha[class].is_none_or(|alpha| ((queue.bytes - queue.private) as f64) < alpha * free as f64);
         queue.private + wire <= self.private[class] || (below && wire <= free)
     }
 
-    /// Whether it might have been refused: at some port it does not fit.
+    /// Whether the switch may refuse the packet: it does not fit at some port.
     pub fn may_refuse(&self, packet: &Packet) -> bool {
         (0..self.mmu.len()).any(|port| !self.admits(port as PortId, packet))
     }
 
-    /// The packet is taken in.
+    /// Adds an admitted packet.
     pub fn enter(&mut self, port: PortId, packet: &Packet) {
         let (mmu, class, wire) = (self.mmu[port as usize], self.queue(packet), packet.wire as u64);
         let queue = &mut self.queues[port as usize][class];
@@ -119,7 +119,8 @@ impl Memory {
         }
     }
 
-    /// The packet has left; bytes of its queue go first from what is shared, or from what is private.
+    /// Removes a packet that has left. Its bytes return to the shared pool first, or to the queue's private memory
+    /// first.
     pub fn leave(&mut self, port: PortId, packet: &Packet) {
         let (mmu, class, wire) = (self.mmu[port as usize], self.queue(packet), packet.wire as u64);
         let queue = &mut self.queues[port as usize][class];
@@ -130,7 +131,7 @@ impl Memory {
         self.used[mmu] = self.used[mmu].saturating_sub(wire - of_private);
     }
 
-    /// Of a packet that has just left: whether it may be marked, and whether it must be.
+    /// Returns whether a packet that has just left may be marked, and whether it must be.
     pub fn marks(&self, port: PortId, packet: &Packet) -> (bool, bool) {
         let (port, class) = (port as usize, self.queue(packet));
         let mut verdict = (false, false);

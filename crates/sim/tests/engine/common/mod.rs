@@ -1,4 +1,4 @@
-//! What the engine's tests share: scenarios from text, audited runs, random networks.
+//! Code that the engine's tests share: scenarios from text, audited runs, random networks.
 
 pub mod audit;
 pub mod hpcc_model;
@@ -19,12 +19,12 @@ use spy::Spy;
 pub use audit::{Audit, Report};
 pub use scenarios::scenario;
 
-/// Runs it on one thread.
+/// Runs `scenario` on one thread.
 pub fn run(scenario: &Scenario) -> Outcome {
     Simulation::new(scenario, 1).run(&Watch::default())
 }
 
-/// Runs it with every event checked.
+/// Runs `scenario` and checks every event.
 pub fn audited(scenario: &Scenario, threads: usize) -> (Outcome, Report) {
     let simulation = Simulation::new(scenario, threads);
     let audit = || Audit::new(scenario, &simulation.graph);
@@ -44,7 +44,8 @@ pub fn audited(scenario: &Scenario, threads: usize) -> (Outcome, Report) {
     (outcome, report)
 }
 
-/// Runs it with every event checked, flow records watched, and control frames handed to switches twice or late if `mishaps`.
+/// Runs `scenario`, checks every event and watches flow records. With `mishaps`, switches get some control frames twice
+/// or late.
 pub fn watched(scenario: &Scenario, threads: usize, mishaps: Option<u64>) -> (Outcome, Report) {
     let simulation = Simulation::new(scenario, threads);
     let graph = &simulation.graph;
@@ -55,13 +56,14 @@ pub fn watched(scenario: &Scenario, threads: usize, mishaps: Option<u64>) -> (Ou
     (outcome, report)
 }
 
-/// Runs it with its events written down.
+/// Runs `scenario` and returns a log of its events.
 pub fn logged(scenario: &Scenario) -> (Outcome, log::Log) {
     let (outcome, mut logs) = Simulation::new(scenario, 1).observe_any(log::Log::default, &Watch::default());
     (outcome, logs.remove(0))
 }
 
-/// A row of switches with a host at each end: `links` are `(Gb/s, ns)`, host to host. Nodes: `host0`, `host1`, `switch0`, ...
+/// Returns the topology of a row of switches with a host at each end. `links` are `(Gb/s, ns)` from host to host.
+/// Nodes: `host0`, `host1`, `switch0`, ...
 pub fn row(links: &[(u64, u64)]) -> String {
     let nodes = links.len() + 1;
     let name = |i: usize| match i {
@@ -84,7 +86,7 @@ pub fn row(links: &[(u64, u64)]) -> String {
     )
 }
 
-/// The number of the node of this name.
+/// Returns the number of the node called `name`.
 pub fn node(outcome: &Outcome, name: &str) -> usize {
     outcome.graph.find(name).unwrap_or_else(|| panic!("no node {name}"))
 }

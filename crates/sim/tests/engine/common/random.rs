@@ -1,6 +1,6 @@
-//! Random small networks: everything a scenario can say, in sizes that finish in milliseconds.
+//! Random small networks: all features of scenarios, in sizes that finish in milliseconds.
 //!
-//! A case is a number; its scenario is a TOML text, so a case that fails can be run by hand.
+//! A case is a number. Its scenario is TOML text, so a failing case can be run by hand.
 
 mod classes;
 mod credits;
@@ -18,36 +18,37 @@ use std::sync::OnceLock;
 /// Kinds of random scenarios, each numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Every registered scheme but those of the families below.
+    /// All registered schemes except those of the families below.
     Queues,
-    /// Every registered scheme that names flows in its frames, and FlowSail beside others.
+    /// Registered schemes whose frames name flows, and FlowSail beside other schemes.
     Flows,
-    /// TCP over every switch that goes with it, mostly over shared memory, whatever a scheme makes of that.
+    /// TCP over every switch that supports it, mostly with shared memory, whether or not a registered scheme combines
+    /// them.
     Tcp,
     /// ExpressPass.
     Credits,
-    /// BFC beyond the plain one.
+    /// Extended BFC; see `BfcParams::is_extended`.
     Extended,
 }
 
-/// A registered scheme, and what the rest of a case depends on.
+/// A registered scheme, with the properties that the rest of a case depends on.
 #[derive(Debug)]
 struct Scheme {
     name: &'static str,
     family: Family,
-    /// Drawn so many times as often as others: the more its switches remember, the more can go wrong.
+    /// Relative frequency. Switches with more state get more cases.
     weight: usize,
     assignment: Assignment,
     backpressure: Backpressure,
-    /// Its switches mark.
+    /// Whether its switches mark packets.
     marks: bool,
-    /// Each flow has one path.
+    /// Whether each flow has one path.
     one_path: bool,
-    /// Its senders send single packets again.
+    /// Whether its senders retransmit single packets.
     selective: bool,
-    /// Bytes that its packets carry beside their headers.
+    /// Bytes of metadata in its packets, beside the headers.
     carried: u64,
-    /// Its switches serve first what has the least left.
+    /// Whether its switches serve the flow with the least remaining bytes first.
     srf: bool,
 }
 
@@ -57,7 +58,7 @@ impl Scheme {
         SCHEMES.get_or_init(|| PRESETS.iter().map(|(name, _)| Scheme::of(name)).collect())
     }
 
-    /// As it ships.
+    /// Reads the properties from the scheme's preset.
     fn of(name: &'static str) -> Scheme {
         let net = "[topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n\
                    [run]\nduration = \"1 ms\"\n[[workload]]\nkind = \"flow-list\"\n\
@@ -91,30 +92,32 @@ impl Scheme {
     }
 }
 
-/// A random scenario.
+/// A random scenario with the properties that its test needs.
 pub struct Case {
-    /// Its scenario file.
+    /// Text of the scenario file.
     pub toml: String,
-    /// Every flow has to finish. Not so where
-    /// * so many control frames are lost that a RESUME and its three repeats may all be (at 2 %: one in six million);
-    /// * packets turned back by a failed link may wait for one another in a cycle, which is what eliding backpressure on such
-    ///   turns is for (spec C.1);
-    /// * go-back-N may run in place for ever: bursts at line rate into a buffer of a few packets, always with the one packet
-    ///   dropped that is missing, or sent back again by a second NACK before the first has taken effect.
+    /// Whether every flow must finish. Three causes excuse a flow:
+    ///
+    /// * Heavy loss of control frames can lose a RESUME and its three repetitions (at 2 %: one in six million).
+    /// * Packets turned back by a failed link may wait for one another in a cycle. Eliding backpressure on such turns
+    ///   prevents that (spec C.1).
+    /// * Go-back-N may make no progress for ever when it sends bursts at line rate into a buffer of a few packets.
+    ///   Either the missing packet is dropped each time, or a second NACK sends the sender back before the first has
+    ///   taken effect.
     pub live: bool,
-    /// Threads to run it on.
+    /// Number of threads for the run.
     pub threads: usize,
-    /// Pauses, but no drops for want of buffer: PFC with its computed headroom.
+    /// Whether no packet may be dropped for lack of buffer: PFC with its computed headroom.
     pub lossless: bool,
-    /// Switches are handed control frames twice, or late, by draws from this seed.
+    /// Seed of the draws that give switches control frames twice or late; `None`: no such draws.
     pub mishaps: Option<u64>,
 }
 
-/// Draws.
+/// Random draws of one case.
 pub struct Dice(Stream);
 
 impl Dice {
-    /// Of case number `case`.
+    /// Creates the draws of case number `case`.
     pub fn new(case: u64) -> Dice {
         Dice(Stream::new(0x6261_636b, 0x7261_6e64, case))
     }
@@ -129,12 +132,12 @@ impl Dice {
         low + self.below(high - low + 1)
     }
 
-    /// True with this many in a hundred.
+    /// Returns true with probability `n` percent.
     pub fn percent(&mut self, n: u64) -> bool {
         self.below(100) < n
     }
 
-    /// One of these.
+    /// Returns a random element of `list`.
     pub fn of<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len() as u64) as usize]
     }
@@ -147,16 +150,16 @@ const DELAYS: [u64; 4] = [100, 500, 1000, 2000];
 struct Net {
     toml: String,
     hosts: Vec<String>,
-    /// Links by the names of their ends.
+    /// Links as the names of their two nodes.
     links: Vec<[String; 2]>,
-    /// Ports of the largest switch.
+    /// Number of ports of the largest switch.
     ports: u64,
-    /// Fastest rate and longest delay, Gb/s and ns.
+    /// Fastest rate, Gb/s, and longest delay, ns.
     rate: u64,
     delay: u64,
 }
 
-/// Case number `number` of a family.
+/// Returns case number `number` of a family.
 pub fn case(family: Family, number: u64) -> Case {
     match family {
         Family::Queues => queues_case(number),
@@ -182,7 +185,7 @@ fn queues_case(number: u64) -> Case {
 
     let queues = dice.range(2, 9);
     let groups = classes::groups(number, scheme, &conventions, queues);
-    // In whole nanoseconds headroom is larger than a buffer drawn here.
+    // In whole nanoseconds the headroom exceeds a buffer drawn here.
     let exact = !out.contains("whole-ns");
     let region = if exact { beside(number, scheme, &net, full) } else { None };
     let small_headroom = pfc && dice.percent(15);
@@ -192,7 +195,7 @@ fn queues_case(number: u64) -> Case {
         let _ = writeln!(out, "priority_groups = {groups}");
     }
     if pfc {
-        // In whole nanoseconds short frames come up to twice as fast as the rate says.
+        // In whole nanoseconds, short frames can arrive twice as fast as the rate allows.
         let faster = if conventions.toml.contains("whole-ns") { 2 } else { 1 };
         let headroom = faster * (2 * net.delay * net.rate / 8 + 4 * full);
         let reserve = dice.of(&[0, 0, full, 4096]);
@@ -200,7 +203,7 @@ fn queues_case(number: u64) -> Case {
         let each = if small_headroom { full } else { headroom };
         let pool = dice.range(4, 60) * full;
         let _ = writeln!(out, "buffer = \"{} B\"", net.ports * (each + reserve) + pool);
-        // Drawn in any case, so that nothing else moves; HPCC's memory divides by a power of two.
+        // The draw is unconditional, so that later draws stay the same. HPCC's memory divides by a power of two.
         let alpha: f64 = dice.of(&[0.125, 0.5, 1.0, 4.0]);
         let alpha = if conventions.memory { alpha.min(1.0) } else { alpha };
         let mut extra = format!("[switch.pfc]\nreserve = \"{reserve} B\"\nalpha = {alpha}\n");
@@ -268,7 +271,7 @@ fn queues_case(number: u64) -> Case {
         out += "[measure]\nsample = \"0 s\"\n";
     }
     let heavy = faults(dice, &mut out, &net);
-    // ACKs that count as data and do not stop when data does may overflow the headroom.
+    // ACKs that count as data but ignore data's pauses may overflow the headroom.
     let unstopped = conventions.acks && conventions.hosts && !conventions.acks_paused;
     let steady = !out.contains("[[fault]]");
     let lossless = pfc && !small_headroom && steady && !out.contains("\nalpha") && !unstopped;
@@ -276,22 +279,24 @@ fn queues_case(number: u64) -> Case {
         && out.contains("leaf-spine")
         && out.contains("\ndown = ")
         && !out.contains("\"valley\"");
-    // Beside PFC a port is held whole, so packets may wait for those of another.
+    // PFC in a region pauses whole ports, so packets may wait for packets of another flow.
     let valleys = valleys || (region.is_some_and(|(_, pfc)| pfc) && !steady);
-    // HPCC's hosts have no timer: what they lose last is lost for good. Its switches end a pause once: so is that.
+    // HPCC's hosts have no retransmission timer, so a lost last packet stays lost. Its switches send each resume once,
+    // so a lost one leaves its pause.
     let heals = steady || !conventions.memory;
     let live = !heavy && roomy && guard >= 20 && !valleys && heals && (lossless || !conventions.hosts);
     Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless, mishaps: None, toml: out }
 }
 
-/// Some switches of PFC or without backpressure among those of plain BFC, drawn apart from everything else.
+/// Turns some switches of plain BFC into switches of PFC or without backpressure. It has its own draws, so other draws
+/// stay the same.
 fn beside(case: u64, scheme: &Scheme, net: &Net, full: u64) -> Option<(String, bool)> {
     let dice = &mut Dice(Stream::new(0x6261_636b, 0x6265_7369, case));
     let plain = scheme.backpressure == Backpressure::Bfc && !scheme.srf;
     if plain && dice.percent(25) { flowsail::region(dice, net, full) } else { None }
 }
 
-/// Conventions of another simulator, drawn apart from everything else.
+/// Conventions of another simulator. They have their own draws, so other draws stay the same.
 struct Conventions {
     toml: String,
     memory: bool,
@@ -380,7 +385,7 @@ fn bfc_knobs(dice: &mut Dice, out: &mut String, full: u64) {
     }
 }
 
-/// `cyclic`: routes may depend on one another in a cycle, which deadlocks under backpressure.
+/// Draws a topology. With `cyclic`, routes may depend on one another in a cycle, which deadlocks under backpressure.
 fn net(dice: &mut Dice, cyclic: bool) -> Net {
     let (rate, delay) = (dice.of(&RATES), dice.of(&DELAYS));
     let mut net = Net { toml: "[topology]\n".into(), hosts: Vec::new(), links: Vec::new(), ports: 0, rate, delay };
@@ -438,7 +443,7 @@ fn net(dice: &mut Dice, cyclic: bool) -> Net {
     net
 }
 
-/// A random tree of switches, closed to a triangle or (if `cyclic`) a longer ring, every link with a rate of its own.
+/// Draws a random tree of switches, closed to a triangle or (if `cyclic`) a longer ring. Each link has its own rate.
 fn graph(dice: &mut Dice, net: &mut Net, cyclic: bool) {
     let switches = dice.range(2, 6);
     let mut pairs: Vec<[u64; 2]> = (1..switches).map(|s| [dice.below(s), s]).collect();
@@ -485,7 +490,7 @@ impl Net {
     }
 }
 
-/// Flows start within the first microseconds; the run goes on long enough for the network to fall silent.
+/// Draws flows that start within the first microseconds. The run lasts until the network falls silent.
 fn workloads(dice: &mut Dice, out: &mut String, net: &Net, payload: u64) {
     let hosts = net.hosts.len() as u64;
     let victim = dice.below(hosts);
@@ -537,7 +542,7 @@ fn workloads(dice: &mut Dice, out: &mut String, net: &Net, payload: u64) {
     let _ = write!(out, "[run]\nduration = \"{duration}\"\nwarmup = \"0 s\"\ndrain = {drain:.1}\n");
 }
 
-/// True if so many control frames are lost that nothing is promised.
+/// Draws faults of links. Returns true if the loss of control frames is too heavy for any promise.
 fn faults(dice: &mut Dice, out: &mut String, net: &Net) -> bool {
     let mut heavy = false;
     let mut links = net.links.clone();

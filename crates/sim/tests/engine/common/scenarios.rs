@@ -3,7 +3,7 @@
 use backwater_scenario::{Scenario, load_str};
 use std::path::Path;
 
-/// The one scenario that `text` describes.
+/// Returns the only scenario that `text` describes.
 pub fn scenario(text: &str) -> Scenario {
     match load_str(text, Path::new("."), "test", &[], None) {
         Ok(mut plan) => plan.runs.remove(0).scenario,

@@ -1,4 +1,4 @@
-//! BFC's assignment, with the choices counted that leave no trace outside.
+//! BFC's assignment of queues, with counts of two choices that leave no trace outside.
 
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{Assigned, Assignment, BfcParams, Choice, Dynamic, Meta, Resident, Shape};
@@ -6,11 +6,12 @@ use backwater_types::hash::Stream;
 use backwater_types::{Instant, Packet, PortId, QueueId};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Flows given a random queue because none was empty; and an empty one though it was paused.
+/// Flows assigned a random queue because none was empty.
 pub static FALLBACKS: AtomicU64 = AtomicU64::new(0);
+/// Flows assigned a queue that was empty but paused.
 pub static EMPTY_BUT_PAUSED: AtomicU64 = AtomicU64::new(0);
 
-/// [`Dynamic`], watched.
+/// [`Dynamic`] with counts.
 #[derive(Clone)]
 pub struct Spy(Dynamic<1>);
 

@@ -1,6 +1,7 @@
-//! Any switch, with its flow records looked at from outside, and control frames handed to it twice, or late.
+//! Wraps any switch so that tests can see its flow records, and can deliver control frames late or twice.
 //!
-//! What it did with the frames goes on a sheet that [`super::Audit`] reads; so do the branches that leave no other trace.
+//! Each switch's sheet lists the flow frames it applied, for [`super::Audit`]. It also counts branches that leave no
+//! other trace.
 
 use super::audit::{Counts, Fault, Report};
 use backwater_dataplane::flow_table::{FlowTable, Record, state};
@@ -27,31 +28,31 @@ pub struct Applied {
     pub at: Instant,
     pub port: PortId,
     pub frame: ControlFrame,
-    /// A pause for which there was no room is forgotten.
+    /// False for a pause that found no room for a record.
     pub accepted: bool,
 }
 
-/// What is known of one switch.
+/// Observations of one switch.
 #[derive(Default)]
 pub struct Sheet {
-    /// Frames since the audit looked last.
+    /// Flow frames applied since the audit last took them.
     pub applied: Vec<Applied>,
-    /// Flow records now.
+    /// Number of flow records in use.
     pub records: u32,
-    /// An empty table, for what it takes for one flow.
+    /// A copy of the empty table, which tells the fingerprint of a flow.
     pub names: Option<FlowTable>,
     pub counts: Counts,
-    /// What it did that it should not have.
+    /// First rule that the switch broke.
     pub wrong: Option<String>,
 }
 
-/// The sheets of all switches, in the order of the graph.
+/// Sheets of all switches, in the order of the graph.
 pub struct Sheets {
     sheets: Vec<Mutex<Sheet>>,
     built: AtomicUsize,
-    /// Frames are doubled and delayed.
+    /// Whether frames are duplicated and delayed.
     pub mishaps: bool,
-    /// Routes never change: a flow leaves a switch by one port, and has one record there.
+    /// Whether routes never change, so that each flow has one egress and one record per switch.
     steady: bool,
 }
 
@@ -62,17 +63,17 @@ impl Sheets {
         Arc::new(Sheets { sheets, built: AtomicUsize::new(0), mishaps, steady })
     }
 
-    /// Looks at the sheet of one switch.
+    /// Calls `look` with the sheet of one switch.
     pub fn with<T>(&self, switch: usize, look: impl FnOnce(&mut Sheet) -> T) -> T {
         look(&mut self.sheets[switch].lock().unwrap())
     }
 
-    /// A switch with flows on record.
+    /// Returns a switch that still has flow records, if any.
     pub fn with_records(&self) -> Option<usize> {
         (0..self.sheets.len()).find(|switch| self.with(*switch, |sheet| sheet.records > 0))
     }
 
-    /// Adds what was counted, and what was wrong.
+    /// Adds the counts and broken rules of all sheets to `report`.
     pub fn conclude(&self, report: &mut Report) {
         for (number, sheet) in self.sheets.iter().enumerate() {
             let mut sheet = sheet.lock().unwrap();
@@ -83,12 +84,12 @@ impl Sheets {
         }
     }
 
-    /// Makes switches, which are built in order.
+    /// Makes watched switches, which the engine builds in the order of the graph.
     pub fn planes(self: &Arc<Sheets>, mishaps: Option<u64>) -> AllWatched {
         AllWatched { sheets: self.clone(), mishaps }
     }
 
-    /// Watches those that `build` makes.
+    /// Wraps the switches that `build` makes.
     pub fn plane_of<D: Tabled>(
         self: &Arc<Sheets>,
         build: impl Fn(&Shape, &Table) -> D,
@@ -97,7 +98,7 @@ impl Sheets {
         move |shape, params| sheets.watch(build(shape, params), None)
     }
 
-    /// Watches the next switch.
+    /// Wraps the next switch.
     fn watch<D: Tabled>(self: &Arc<Sheets>, inner: D, mishaps: Option<u64>) -> Watched<D> {
         let number = self.built.fetch_add(1, Ordering::Relaxed);
         self.with(number, |sheet| sheet.names = inner.table().cloned());
@@ -112,7 +113,7 @@ impl Sheets {
     }
 }
 
-/// Watched switches of any network.
+/// Maker of watched switches for any network.
 pub struct AllWatched {
     sheets: Arc<Sheets>,
     mishaps: Option<u64>,
@@ -126,25 +127,25 @@ impl Planes for AllWatched {
     }
 }
 
-/// A data plane whose flow records can be looked at.
+/// A data plane that shows its flow records.
 pub trait Tabled: DataPlane {
-    /// They, if it has any.
+    /// Returns the flow table, if the plane has one.
     fn table(&self) -> Option<&FlowTable>;
-    /// It is ideal flow control.
+    /// Whether the plane is ideal flow control.
     fn is_ideal(&self) -> bool {
         false
     }
 }
 
-/// The switch.
+/// A watched switch.
 pub struct Watched<D> {
     inner: D,
     sheets: Arc<Sheets>,
     number: usize,
     dice: Option<Stream>,
-    /// Frames to come again, or for the first time, after so many others.
+    /// Frames to deliver late or again: frames still to come at this port before it, port, frame.
     kept: Vec<(u32, PortId, ControlFrame)>,
-    /// Ports and flows that it has told neighbours to hold.
+    /// Ports and flows that the switch has paused at its neighbours.
     told: HashSet<(PortId, u32)>,
 }
 
@@ -179,7 +180,7 @@ impl<D: Tabled> Watched<D> {
         self.inner.table().map_or(0, |table| table.iter().filter(|(_, record)| record.is(mask)).count())
     }
 
-    /// After every change: how many records there are, and what can be seen of marks.
+    /// Notes the number of records after a change and, with `marks`, the state of order marks.
     fn note(&self, marks: bool) {
         let Some(table) = self.inner.table() else { return };
         self.sheets.with(self.number, |sheet| sheet.records = table.used());
@@ -197,7 +198,7 @@ impl<D: Tabled> Watched<D> {
         }
         for (_, record) in marked() {
             let normal = record.is(state::MARK_NORMAL);
-            // Behind packets of its flow it would have gone with the last of them.
+            // Behind packets of its own flow, the mark would have left with the last of them.
             if normal && bytes[&(record.port(), record.normal_queue())] == 0 {
                 self.count("order mark behind packets without a record");
             }
@@ -210,7 +211,7 @@ impl<D: Tabled> Watched<D> {
         }
     }
 
-    /// The records now in use, of which one may be new, against those before.
+    /// Counts an eviction if fewer records are in use than `before`, plus one if a record is `fresh`.
     fn evicted(&self, before: u32, fresh: bool) {
         let Some(table) = self.inner.table() else { return };
         if table.used() < before + fresh as u32 {
@@ -265,9 +266,9 @@ impl<D: Tabled> Watched<D> {
         self.note(true);
     }
 
-    /// A frame leaves by `port`. With none waiting there, whoever is to hold a flow has been told so, and not the contrary
-    /// since: control frames go first. (Where a flow has moved to another port, what was left at the old one may take back what
-    /// the new one has said, until that repeats it.)
+    /// Checks the frames that leave by `port`. Control frames go first, so a port without a waiting frame has sent all
+    /// pauses of its flagged records. The check needs steady routes: after a move, the old egress may resume a flow
+    /// that the new one pauses.
     fn told(&mut self, port: PortId, frame: Option<ControlFrame>) {
         match frame {
             Some(ControlFrame::PauseFlow(name)) => {
@@ -291,7 +292,7 @@ impl<D: Tabled> Watched<D> {
         }
     }
 
-    /// True with this many in a hundred, where there are mishaps.
+    /// Returns true with probability `n` percent, and never without mishaps.
     fn percent(&mut self, n: u32) -> bool {
         self.dice.as_mut().is_some_and(|dice| dice.next_u32() % 100 < n)
     }
@@ -395,7 +396,7 @@ impl<D: Tabled> DataPlane for Watched<D> {
             self.count("frame that comes twice");
             self.apply(now, port, frame);
         }
-        // Only what this port is woken for.
+        // After this event the engine polls only `port`.
         for kept in self.kept.iter_mut().filter(|kept| kept.1 == port) {
             kept.0 -= 1;
         }

@@ -1,10 +1,10 @@
-//! Priority classes on a random network: drawn apart from everything else, so that the rest of a case stays as it is.
+//! Priority classes of a random network. They have their own draws, so the rest of a case stays the same.
 
 use super::{Conventions, Dice, Scheme};
 use backwater_scenario::model::{Assignment, Backpressure};
 use backwater_types::hash::Stream;
 
-/// How many groups the queues of case number `case` are divided into, where its ports have `queues`.
+/// Returns the number of priority groups for case number `case`, at ports with `queues` queues.
 pub fn groups(case: u64, scheme: &Scheme, conventions: &Conventions, queues: u64) -> u64 {
     let dice = &mut Dice(Stream::new(0x6261_636b, 0x636c_6173, case));
     let most = match (scheme.assignment, scheme.backpressure) {
@@ -16,7 +16,7 @@ pub fn groups(case: u64, scheme: &Scheme, conventions: &Conventions, queues: u64
     if dice.percent(25) { dice.range(1, most) } else { 1 }
 }
 
-/// Deals the flows that `out` lists among so many groups, a workload for each, and gives one to each of its other workloads.
+/// Splits the listed flows of `out` into a workload per group, and assigns a group to each other workload.
 pub fn deal(out: &mut String, groups: u64) {
     let open = "[[workload]]\nkind = \"flow-list\"\nflows = [\n";
     let (before, listed) = out.split_once(open).expect("flows are listed");

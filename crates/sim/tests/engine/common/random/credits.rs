@@ -1,10 +1,11 @@
-//! Random networks of ExpressPass: paths of unequal links, buffers and queues of credits down to one, lost requests and credits.
+//! Random networks of ExpressPass: unequal links, small buffers, credit queues down to one credit, lost requests and
+//! credits.
 
 use super::{Case, Dice, faults, net, workloads};
 use backwater_types::hash::Stream;
 use std::fmt::Write;
 
-/// Case number `number`.
+/// Returns case number `number`.
 pub fn case(number: u64) -> Case {
     let dice = &mut Dice(Stream::new(0x6261_636b, 0x6372_6564, number));
     let net = net(dice, true);
@@ -16,7 +17,7 @@ pub fn case(number: u64) -> Case {
     let _ = write!(out, "[switch]\nbuffer = \"{buffer} B\"\nquantum = \"{full} B\"\n");
     let _ = writeln!(out, "symmetric_ecmp = {}", dice.percent(80));
     let assignment = dice.of(&["single", "single", "dynamic", "per-flow"]);
-    // The memory of several MMUs is followed where a port has one queue.
+    // The audit models the memory of several MMUs only where a port has one queue.
     let ports = if assignment == "single" { dice.range(1, net.ports) } else { net.ports };
     let _ = write!(out, "assignment = \"{assignment}\"\nmmu = {{ ports = {ports} }}\n");
     let _ = write!(

@@ -1,10 +1,11 @@
-//! Random networks of BFC beyond the plain one: early resume, credits, a chip's limits, queues shared by classes, as they go together.
+//! Random networks of extended BFC: combinations of early resume, credits, a chip's limits and queues shared by
+//! classes.
 
 use super::{Case, Dice, Net, classes, faults, net, workloads};
 use backwater_types::hash::Stream;
 use std::fmt::Write;
 
-/// Case number `number`.
+/// Returns case number `number`.
 pub fn case(number: u64) -> Case {
     let dice = &mut Dice(Stream::new(0x6261_636b, 0x6578_7464, number));
     let net = net(dice, false);
@@ -98,15 +99,16 @@ pub fn case(number: u64) -> Case {
     let heavy = faults(dice, &mut out, &net);
     let steady = !out.contains("[[fault]]");
     let turned = out.contains("leaf-spine") && out.contains("\ndown = ");
-    // Packets turned back by a failed link may wait for one another in a cycle: under credits whatever is elided.
+    // Packets turned back by a failed link may wait for one another in a cycle. Credits are never elided, so they
+    // always may.
     let cycles = turned && (credits || !out.contains("\"valley\""));
-    // What comes of a region without backpressure may find no room for ever.
+    // Packets from a region without backpressure may find a full buffer at every attempt.
     let live = !heavy && roomy && !cycles && region.is_empty();
     let threads = if dice.percent(4) { 2 } else { 1 };
     Case { live, threads, lossless: credits && steady, mishaps: None, toml: out }
 }
 
-/// Some switches that know nothing of BFC: what they send is not held, and may find no room.
+/// Draws a region of one switch without BFC. Pauses do not stop its packets, so the next hop may drop them.
 fn region(dice: &mut Dice, net: &Net, full: u64) -> String {
     let switches: Vec<&String> = net.links.iter().flatten().filter(|name| !name.starts_with("host")).collect();
     let at = switches[dice.below(switches.len() as u64) as usize];

@@ -1,24 +1,24 @@
-//! Random networks of FlowSail, of ideal flow control, and of BFC by flow id.
+//! Random networks of FlowSail, ideal flow control, and BFC by flow id.
 //!
-//! Thresholds of a few packets, tables of a few records and fingerprints of a few bits, so that what is rare in a data centre
-//! happens in most of them.
+//! Thresholds of a few packets, tables of a few records and fingerprints of a few bits make events common that are rare
+//! in a datacenter.
 
 use super::{Case, Dice, Family, Net, Scheme, faults, net};
 use backwater_scenario::model::{Assignment, Backpressure};
 use backwater_types::hash::Stream;
 use std::fmt::Write;
 
-/// Knobs of FlowSail that other parts of a case depend on.
+/// Properties of FlowSail's draws that other parts of a case depend on.
 struct Knobs {
-    /// Nothing is repeated, and no pause lapses.
+    /// Whether pauses are never repeated and never lapse.
     silent: bool,
-    /// Flows may share a record, or go without one.
+    /// Whether flows may share a record, or have none.
     crowded: bool,
-    /// What is paused is dropped.
+    /// Whether switches drop packets of paused flows.
     discards: bool,
 }
 
-/// Case number `number`.
+/// Returns case number `number`.
 pub fn case(number: u64) -> Case {
     let dice = &mut Dice(Stream::new(0x6261_636b, 0x7361_696c, number));
     let scheme = Scheme::draw(Family::Flows, dice);
@@ -63,9 +63,10 @@ pub fn case(number: u64) -> Case {
     let steady = !out.contains("[[fault]]");
     let pfc = region.as_ref().is_some_and(|(_, pfc)| *pfc);
     let valleys = out.contains("leaf-spine") && out.contains("\ndown = ") && !out.contains("\"valley\"");
-    // A pause that nobody takes back, where none lapses: its RESUME was lost, came before it, or went by another port.
+    // No pause lapses, and one stays without a resume: the resume was lost, overtook its pause, or left by another
+    // port.
     let stuck = knobs.silent && (!steady || mishaps.is_some() || knobs.crowded);
-    // Beside PFC a flow is not paused by name, and its packets may wait for those of another port.
+    // Beside PFC, pauses do not name flows, so packets may wait for packets of another port.
     let cyclic = valleys || (pfc && !steady);
     let (duration, drain) = if stuck { ("1 ms", 1.0) } else { ("4 ms", 10.0) };
     let _ = write!(out, "[run]\nduration = \"{duration}\"\nwarmup = \"0 s\"\ndrain = {drain:.1}\n");
@@ -73,7 +74,7 @@ pub fn case(number: u64) -> Case {
     Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless: false, mishaps, toml: out }
 }
 
-/// Queues and buffer. Whether the buffer holds more than a few packets.
+/// Draws queues and buffer. Returns whether the buffer holds more than a few packets.
 fn switch(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, beside: bool, scheme: &Scheme) -> bool {
     let shared_queues = scheme.assignment != Assignment::PerFlow;
     let queues = if groups == 1 { dice.range(2, 9) } else { groups * dice.range(2, 3) };
@@ -107,7 +108,7 @@ pub(super) fn headroom(net: &Net, full: u64) -> u64 {
 fn knobs(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, classes: u64, ideal: bool) -> Knobs {
     let discards = dice.percent(8);
     if discards {
-        // A key of the table above.
+        // The key belongs to the table above.
         *out += "when_paused = \"discard\"\n";
     }
     *out += "[switch.flowsail]\n";
@@ -116,7 +117,7 @@ fn knobs(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, c
     if own_hrtt {
         let _ = writeln!(out, "hrtt = \"{hrtt} ns\"");
     }
-    // From nothing to a few packets of the hop's product, whatever that is.
+    // Thresholds range from nothing to a few packets, whatever the hop's product of rate and delay is.
     let hop = net.rate * if own_hrtt { hrtt } else { 2 * net.delay } / 8;
     let packets = dice.of(&[0.3, 1.0, 2.0, 4.0, 10.0]);
     let ql = if dice.percent(15) { 1.0 } else { packets * full as f64 / hop as f64 };
@@ -132,7 +133,7 @@ fn knobs(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, c
     let mut crowded = false;
     if !ideal {
         if dice.percent(60) {
-            // Without repetitions it is also the period of the sweep.
+            // Without repetitions, `release` is also the period of the sweep.
             let [none, short] = if silent { ["2 us"; 2] } else { ["0 s", "300 ns"] };
             let _ = writeln!(out, "release = \"{}\"", dice.of(&[none, short, "2 us", "20 us", "200 us"]));
         }
@@ -145,7 +146,7 @@ fn knobs(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, c
         }
         let (small, short) = (dice.percent(50), dice.percent(40));
         crowded = small || short;
-        // A recount walks the table: large ones take long.
+        // A recount walks the table, which takes long for large ones.
         let sizes = if small { [16, 16, 17, 40] } else { [1024, 1024, 1024, 4000] };
         let _ = writeln!(out, "table_entries = {}", dice.of(&sizes));
         if short {
@@ -174,13 +175,13 @@ fn knobs(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, c
     Knobs { silent, crowded, discards }
 }
 
-/// The number of queues written down before.
+/// Returns the number of queues in the text so far.
 fn queues_of(out: &str) -> u64 {
     let at = out.find("\nqueues = ").expect("queues are drawn first") + 10;
     out[at..].lines().next().and_then(|line| line.parse().ok()).expect("a number")
 }
 
-/// Switches of another scheme, if there are any that could be; and whether that is PFC.
+/// Draws a region of another scheme, if the topology has switches for it. Also returns whether the scheme is PFC.
 pub(super) fn region(dice: &mut Dice, net: &Net, full: u64) -> Option<(String, bool)> {
     let all: Vec<&String> = net.links.iter().flatten().filter(|name| !name.starts_with("host")).collect();
     let at = match dice.of(&["spine*", "leaf*", "switch"]) {
@@ -201,7 +202,7 @@ pub(super) fn region(dice: &mut Dice, net: &Net, full: u64) -> Option<(String, b
     Some((out, pfc))
 }
 
-/// More flows than other families have, most of them to one host, in lists of a priority each.
+/// Draws one list of flows per priority. This family has more flows than others, most of them to one host.
 fn workloads(dice: &mut Dice, out: &mut String, net: &Net, payload: u64, classes: u64) {
     let hosts = net.hosts.len() as u64;
     let victim = dice.below(hosts);

@@ -1,5 +1,5 @@
-//! Random networks of TCP: every switch that goes with it, every kind of marking, pools, private memory, classes, and connections
-//! of both kinds.
+//! Random networks of TCP: every switch and marking that supports it, pools, private memory, classes, both kinds of
+//! connection.
 
 use super::{Case, Dice, Net, faults, net, workloads};
 use backwater_scenario::model::{Assignment, Backpressure};
@@ -7,7 +7,7 @@ use backwater_schemes::planes::PRODUCTS;
 use backwater_types::hash::Stream;
 use std::fmt::Write;
 
-/// Case number `number`.
+/// Returns case number `number`.
 pub fn case(number: u64) -> Case {
     let dice = &mut Dice(Stream::new(0x6261_636b, 0x7463_7020, number));
     let pfc = dice.percent(15);
@@ -53,8 +53,8 @@ pub fn case(number: u64) -> Case {
     Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless, mishaps: None, toml: out }
 }
 
-/// Of the switches that TCP runs over, mostly those whose queues can be told from outside. Homa's assignment is of Homa's
-/// packets.
+/// Draws a switch that TCP runs over. Most draws have queues that an observer can tell apart. Homa's assignment needs
+/// Homa's packets.
 fn assignment(dice: &mut Dice, pfc: bool) -> Assignment {
     let backpressure = if pfc { Backpressure::Pfc } else { Backpressure::None };
     let goes = |(assignment, with): &&(Assignment, Backpressure)| {
@@ -66,12 +66,12 @@ fn assignment(dice: &mut Dice, pfc: bool) -> Assignment {
     dice.of(&weighted)
 }
 
-/// One queue a port, or one for each class: memory and marks are followed queue by queue.
+/// Whether a port has one queue, or one per class. The audit models memory and marks of these queue by queue.
 fn by_class(assignment: Assignment) -> bool {
     matches!(assignment, Assignment::Single | Assignment::Class)
 }
 
-/// Thresholds between nothing and somewhat more than all of `most` bytes.
+/// Draws thresholds between nothing and somewhat above `most` bytes.
 fn red(dice: &mut Dice, most: u64) -> String {
     let kmin = dice.below(most / 2);
     let kmax = (kmin + dice.of(&[0, 0, most / 8, most / 2])).clamp(1, most);
@@ -91,7 +91,7 @@ fn switch(dice: &mut Dice, out: &mut String, net: &Net, full: u64, assignment: A
     let by_class = by_class(assignment);
     let pool = full * dice.range(2, 40) + dice.below(full);
     if pfc {
-        // ACKs that do not stop when data does find room beside the headroom.
+        // ACKs that ignore data's pauses need room beside the headroom.
         let each = 2 * (2 * net.delay * net.rate / 8 + 6 * full);
         let _ = writeln!(out, "backpressure = \"pfc\"\nbuffer = \"{} B\"", net.ports * each + pool);
         let alpha = dice.of(&["0.125", "0.5", "1.0"]);
