@@ -23,6 +23,14 @@ def test_the_page_is_what_the_docstrings_say() -> None:
     assert (ROOT / "docs/api.md").read_text() == apipage.page() + "\n", "`make api` writes it again"
 
 
+def test_the_page_has_types_and_public_methods_only() -> None:
+    page = apipage.page()
+    assert "with_(\n    sets: Mapping[str, Any] | None = None,\n    /,\n    *,\n    seed: int | None = None," in page
+    assert "explain(*numbers: int, progress: Progress | None = None) -> Explained" in page
+    assert "### `Results.judged`\n\nType: `list[dict[str, Any]]`" in page
+    assert "keep(" not in page
+
+
 @pytest.mark.usefixtures("no_pictures")
 def test_examples_in_docstrings_run(
     results: backwater.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""Experiments from Python: load, run, look.
+"""Experiments from Python: load a scenario, run it, and read its results.
 
 >>> results = Experiment("fig9.toml", scale="smoke", seed=7, **{"switch.queues": 64}).run()
 >>> results.table("flows").num_rows > 1000
@@ -31,7 +31,7 @@ from backwater.store import Store
 from backwater.toml_text import toml_key, toml_value
 
 IN_PYTHON = "the dictionary"
-"""What messages call a scenario that stands in no file."""
+"""Name in messages of a scenario that is in no file."""
 
 
 def changed(
@@ -41,7 +41,7 @@ def changed(
     sets: Mapping[str, Any] | None,
     more_sets: Mapping[str, Any],
 ) -> list[str]:
-    """Changes as `--set` has them."""
+    """Changes in the form of `--set`."""
     given = {"seed": seed, "seeds.count": seeds}
     changes = {key: value for key, value in given.items() if value is not None}
     axes = {f"sweep.{key}": list(values) for key, values in (vary or {}).items()}
@@ -51,22 +51,23 @@ def changed(
 
 
 class Keeper:
-    """A temporary directory that goes with it."""
+    """Deletes a temporary directory when nothing refers to this object any more."""
 
     def __init__(self, place: Path) -> None:
         weakref.finalize(self, disk.forget, place)
 
 
 class Results(results.Results):
-    """The runs of one experiment, read from its directory, judged, and able to draw their page.
+    """The runs of one experiment: their tables, claims, figures and report.
 
-    Shows itself in a notebook; its `summary` table is what `pyarrow.table(results)`, `polars.DataFrame(results)` and
-    other readers of the Arrow stream make of it.
+    `Results("runs/fig9")` reads a run directory, and `results["BFC"]` is one of its runs. A notebook shows a table of
+    the runs. `pyarrow.table(results)`, `polars.DataFrame(results)` and other readers of the Arrow stream get the table
+    `summary`.
     """
 
     @cached_property
     def plot(self) -> Plots:
-        """Figures of these runs, each as Matplotlib's axes: `results.plot.slowdown()`."""
+        """Draws figures of these runs as Matplotlib axes: `results.plot.slowdown()`."""
         return Plots(self)
 
     def _repr_html_(self) -> str:
@@ -79,38 +80,39 @@ class Results(results.Results):
         return self.table("summary").__dataframe__(nan_as_null, allow_copy)
 
     def keep(self, keeper: Keeper) -> None:
-        """Holds a temporary directory, as does each run, which may be all that somebody keeps."""
+        """Keeps a temporary directory alive as long as these results or any of their runs."""
         self.keeper = keeper
         self.runs = [replace(run, keeps=keeper) for run in self.runs]
 
     @cached_property
     def claims(self) -> list[dict[str, Any]]:
-        """What the experiment expects, judged by the tables."""
+        """The experiment's claims, judged now from the tables of its runs: a dictionary for each."""
         return claims.of(self)
 
     @cached_property
     def answer(self) -> list[str]:
-        """Who has the lowest tail slowdown, by how much and how surely, in sentences: how the page begins."""
+        """First sentences of the report: who has the lowest tail slowdown, by how much, and how certain it is."""
         answer: list[str] = report.page_data([self])["answer"]
         return answer
 
     def report(self, formats: Sequence[str] = ("png",)) -> Path:
-        """Writes `claims.json`, `summary.parquet`, `report.html` and the figures again; returns the page.
+        """Writes `claims.json`, `summary.parquet`, `report.html` and the figures again. Returns the path of the report.
 
-        `formats` of figures are `png`, `svg` and `pdf`.
+        `formats` are the file formats of figures: `png`, `svg`, `pdf`.
 
         # Errors
-        `InputError` naming what could not be written; everything else is.
+        `InputError` if a file cannot be written. The message names it, and all other files are written.
         """
         return report.write([self], self.path, formats)
 
 
 class Experiment:
-    """A scenario with its changes, checked: one or more runs.
+    """A checked scenario with your changes: one or more runs.
 
-    `source` is a scenario file, or a dictionary with what would stand in one. `sets` holds dotted keys as in `--set`,
-    such as `{"switch.queues": 128}`; keyword arguments do the same. `vary` holds the values that keys take in turn,
-    `seed` is the one seed of each run, `seeds` how many each run is made with.
+    `source` is a scenario file, or a dictionary with the same content. `sets` changes dotted keys, as `--set` does:
+    `{"switch.queues": 128}`. Keyword arguments change keys too. `vary` lists the values that keys take in turn. `seed`
+    is the seed of all runs. `seeds` is the number of seeds for each run. `scale` is a scale of the file, such as
+    `"smoke"`.
 
     >>> base = Experiment({
     ...     "scheme": "bfc",
@@ -122,7 +124,7 @@ class Experiment:
     ['bfc.load=0.5', 'dctcp.load=0.5', 'bfc.load=0.8', 'dctcp.load=0.8']
 
     # Errors
-    `InputError` naming file, place, value and what was allowed.
+    `InputError` if the scenario is wrong. The message names the file, the place, the value and the allowed values.
     """
 
     def __init__(
@@ -141,7 +143,7 @@ class Experiment:
 
     @classmethod
     def from_arguments(cls, path: Path, sets: list[str], scale: str | None) -> Experiment:
-        """As the command line gives it, `sets` as `KEY=VALUE`."""
+        """Opens a scenario for the command line; `sets` are texts `KEY=VALUE`."""
         experiment = cls.__new__(cls)
         experiment._open(path, sets, scale)
         return experiment
@@ -170,13 +172,13 @@ class Experiment:
         vary: Mapping[str, Iterable[Any]] | None = None,
         **more_sets: Any,
     ) -> Experiment:
-        """The same experiment with these changes on top of its own.
+        """Returns a new experiment with these changes on top of the present ones.
 
         >>> Experiment("fig9.toml").with_({"switch.queues": 128}, variant="BFC", seeds=3).labels
         ['BFC.seed=1', 'BFC.seed=2', 'BFC.seed=3']
 
         # Errors
-        As for any.
+        `InputError` if the changed scenario is wrong.
         """
         other = Experiment.__new__(Experiment)
         instead = ("seed=", "seeds.") if seed is not None or seeds is not None else ()
@@ -193,18 +195,21 @@ class Experiment:
 
     @property
     def name(self) -> str:
+        """Name of the scenario, or of its file."""
         return self.plan["name"] or self.path.stem
 
     @property
     def scale(self) -> str:
+        """Scale of the runs, such as `quick`; empty if the file has none."""
         return self.plan["scale"]
 
     @property
     def labels(self) -> list[str]:
+        """Labels of the runs, in their order."""
         return [run["label"] for run in self.plan["runs"]]
 
     def command(self, out: Path | None) -> str:
-        """What to type to run it again; of a dictionary, as what a file of it would be called."""
+        """Returns the command that runs this experiment into `out`. A dictionary appears as a file with its name."""
         words = ["backwater", *self.invocation]
         for change in self.sets:
             words += ["--set", change]
@@ -216,25 +221,25 @@ class Experiment:
 
     @property
     def scenarios(self) -> dict[str, dict[str, Any]]:
-        """Label to resolved scenario."""
+        """Resolved scenario of each run, by label. Every default is filled in."""
         return {run["label"]: run["scenario"] for run in self.plan["runs"]}
 
     @property
     def networks(self) -> dict[str, dict[str, Any]]:
-        """As `scenarios`, but of those that differ only in their seed the first, whose label does not say it."""
+        """One resolved scenario for each configuration, by label without the seed."""
         first: dict[str, dict[str, Any]] = {}
         for run in self.plan["runs"]:
             first.setdefault(sweep.without_seed(run["label"], run["params"]), run["scenario"])
         return first
 
     def deadlock(self, failures: str = "0", *, seconds: float = deadlock.SECONDS) -> dict[str, deadlock.Deadlock]:
-        """By label, whatever the seed: whether pauses can go round, where, and the smallest set of turns to elide.
+        """Finds cycles of pauses in each network of `networks`, and the smallest set of turns to elide.
 
-        `failures` of links between switches: "0", any "1" or "2", or "all", every turn that is physically possible. The
-        smallest set is looked for as long as `seconds`.
+        `failures` is the number of failed links between switches: `"0"`, any `"1"`, any `"2"`, or `"all"` for every
+        turn that is physically possible. The search for the smallest set takes at most `seconds`.
 
         # Errors
-        `InputError` for other `failures`.
+        `InputError` for any other `failures`.
         """
         return {
             label: deadlock.search(scenario, failures, seconds=seconds) for label, scenario in self.networks.items()
@@ -250,16 +255,20 @@ class Experiment:
         store: str | os.PathLike[str] | None = None,
         on: str | None = None,
     ) -> Results:
-        """Runs it and writes its directory; without `out`, a temporary one that lives as long as the results and runs.
+        """Runs the experiment and writes its run directory `out`.
 
-        Runs that are in the directory `store` are not simulated again, and those that are not are put there. `on` is
-        a cluster to run on, such as `dask://HOST:PORT` or `slurm:8`.
+        Without `out`, the directory is temporary. It exists as long as the results or one of their runs. `force`
+        replaces an existing `out`. `threads` is the number of runs at a time, by default one for each processor.
 
-        Interrupted, it keeps what was done, in `Results.path`: then `Results.interrupted` is True, and the same again
-        goes on from there.
+        Finished runs are cached in the directory `store`, and reused from there. `on` is a cluster to run on, such as
+        `dask://HOST:PORT` or `slurm:8`.
+
+        If you interrupt it, finished runs are kept in `Results.path`, and `Results.interrupted` is True. The same call
+        then continues from there.
 
         # Errors
-        `InputError` when `out` exists or cannot be written, and when claims or page cannot; then the runs are there.
+        `InputError` if `out` exists or cannot be written. Also if claims or report cannot be written; then the runs are
+        kept.
         """
         done = self.simulate(out, threads=threads, force=force, watch=watch, store=store, on=on)
         if not done.interrupted:
@@ -282,9 +291,9 @@ class Experiment:
         store: str | os.PathLike[str] | None = None,
         on: str | None = None,
     ) -> Results:
-        """As `run`, without claims, figures and page: `Results.report` makes them.
+        """Runs the experiment like `run`, but without claims, figures and report. `Results.report` writes them later.
 
-        `events` says which single events of a run to record besides, and where to, by the run's label.
+        `events` says, by the label of a run, which of its single events to record, and to which file.
         """
         number = sweep.threads_of(threads)
         if out is None:
@@ -321,6 +330,6 @@ class Experiment:
         store: Store | None = None,
         made: Callable[[Path], None] = lambda _: None,
     ) -> Making:
-        """Its directory, to be made; `made` hears when all runs are there."""
+        """Returns the run directory to be made; `made` is called when all runs are there."""
         command = self.command(None if out.parent in disk.scratches else out)
         return Making(self.plan, self.name, command, out, force=force, events=events, store=store, made=made)

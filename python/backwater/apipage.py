@@ -1,4 +1,4 @@
-"""`docs/api.md`, from the docstrings: `python -m backwater.apipage FILE`."""
+"""Writes `docs/api.md` from the docstrings: `python -m backwater.apipage FILE`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from backwater.explain import Explained
 from backwater.show.plots import Plots
 
 SHOWN = (backwater.Experiment, backwater.Results, backwater.Run, Plots, Explained, backwater.InputError)
-HIDDEN = {"from_arguments", "making"}
-"""What the command line needs of them, and nobody else."""
+HIDDEN = {"from_arguments", "keep", "making"}
+"""Methods for the command line and for other modules only."""
+LINE = 100
+"""Longest signature on one line, characters."""
 HEAD = """# Python
 
-Everything that the command line does, from Python; an error of the caller's is a `backwater.InputError`. Each example
-here is run by the tests, where `fig9.toml` is the scenario of BFC's figure 9 and `results` are of three schemes.
+You can do everything from Python that the command line does. If your input is wrong, you get a `backwater.InputError`.
+Tests run each example of this page. In the examples, `fig9.toml` is the scenario of figure 9 of the BFC paper, and
+`results` are the results of three schemes.
 
-This page is drawn from the docstrings by `make api`.
+`make api` generates this page from the docstrings.
 """
 
 
@@ -31,15 +34,18 @@ def page() -> str:
 
 
 def section(cls: type) -> str:
-    """A class, and what it has that is its own or its base's here."""
-    lines = [f"\n## {cls.__name__}", "", fenced(doc(cls))]
+    """Returns the section of a class with its members and those of its bases in this package."""
+    lines = [f"\n## {cls.__name__}", ""]
+    if cls in (backwater.Experiment, backwater.Results):
+        lines += [typed(cls.__name__, cls.__init__), ""]
+    lines.append(fenced(doc(cls)))
     for name, member in members(cls):
-        lines += [f"\n### {heading(cls.__name__, name, member)}", "", fenced(doc(member))]
+        lines += [f"\n### {heading(cls.__name__, name, member)}", "", typed(name, member), "", fenced(doc(member))]
     return "\n".join(lines)
 
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties with a docstring, those of a base first."""
+    """Yields public methods and properties with a docstring, those of a base first."""
     ours = [base for base in reversed(cls.__mro__) if base.__module__.startswith("backwater")]
     found = {name: member for base in ours for name, member in vars(base).items() if not name.startswith("_")}
     for name, member in found.items():
@@ -52,7 +58,7 @@ def members(cls: type) -> Iterator[tuple[str, Any]]:
 
 
 def heading(owner: str, name: str, member: Any) -> str:
-    """`results.table(name)`, and a property by its name alone."""
+    """Returns the heading of a member, such as `Results.table(name)`; for a property its name alone."""
     if isinstance(member, property | functools.cached_property):
         return f"`{owner}.{name}`"
     function = member.__func__ if isinstance(member, classmethod) else member
@@ -62,12 +68,35 @@ def heading(owner: str, name: str, member: Any) -> str:
     return f"`{owner}.{name}({', '.join(shown)})`"
 
 
+def typed(name: str, member: Any) -> str:
+    """Returns the types of a member: of a property, or of a method's parameters and result."""
+    if isinstance(member, property | functools.cached_property):
+        getter: Any = member.fget if isinstance(member, property) else member.func
+        return f"Type: `{inspect.signature(getter).return_annotation}`"
+    signature = inspect.signature(member.__func__ if isinstance(member, classmethod) else member)
+    parts: list[str] = []
+    marked = False
+    for one in list(signature.parameters.values())[1:]:
+        if one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL) and not marked:
+            marked = True
+            parts += ["*"] if one.kind is one.KEYWORD_ONLY else []
+        stars = "*" if one.kind is one.VAR_POSITIONAL else "**" if one.kind is one.VAR_KEYWORD else ""
+        default = "" if one.default is one.empty else f" = {one.default!r}"
+        parts.append(f"{stars}{one.name}: {one.annotation}{default}")
+        parts += ["/"] if one.kind is one.POSITIONAL_ONLY else []
+    result = "" if signature.return_annotation in ("None", signature.empty) else f" -> {signature.return_annotation}"
+    line = f"{name}({', '.join(parts)}){result}"
+    if len(line) > LINE:
+        line = f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){result}"
+    return f"```python\n{line}\n```"
+
+
 def doc(member: Any) -> str:
     return inspect.cleandoc(getattr(member, "__doc__", None) or "")
 
 
 def fenced(text: str) -> str:
-    """Examples as blocks of Python, the heading of errors as one word."""
+    """Returns a docstring as Markdown: examples become blocks of Python, and the heading of errors one word."""
     lines: list[str] = []
     inside = False
     for line in text.replace("# Errors\n", "**Errors:** ").split("\n"):

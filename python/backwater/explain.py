@@ -1,7 +1,7 @@
-"""Why flows were slow: runs a run again and follows the packets that completed the flows asked for.
+"""Explains why flows were slow: it runs a run again and follows the packets that completed these flows.
 
-A run is the same to the bit each time, so nothing need have been recorded: any flow of any run can be explained, as
-long as the version at hand makes that run. Its digest says whether it does.
+A run is the same to the bit each time, so nothing has to be recorded in advance. You can explain any flow of any run,
+as long as the present version makes the same run. The digest shows whether it does.
 """
 
 from __future__ import annotations
@@ -21,50 +21,50 @@ import pyarrow.compute as pc
 from backwater import _core, tables
 
 FLOWS_MAX = 20_000
-"""Followed at most: of more the slowest, and how many were left out is said."""
+"""Most flows that are followed. If there are more, the slowest are followed, and their number is reported."""
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 Progress = Callable[[int, int], None]
-"""Is told how much is done, of how much."""
+"""Is called with the done and the total amount of work."""
 
 
 @dataclass(frozen=True)
 class Tail:
-    """How flows were chosen: as slow as a percentile of a class and a range of sizes, or slower."""
+    """How flows were selected: those of a class and a range of sizes that are at least as slow as a percentile."""
 
     percentile: float
     flow_class: str | None
     above: int
     below: int | None
     flows: int
-    """So many there are; where more than were explained, those are the slowest."""
+    """Number of such flows. If it is larger than the number of explained flows, those are the slowest."""
     slowdown: float
-    """Of the least slow."""
+    """Slowdown of the fastest of them."""
 
 
 @dataclass(frozen=True)
 class Explained:
-    """Flows of a run with what they waited for."""
+    """Explained flows of a run, and the causes that they waited for."""
 
     label: str
     digest: str
-    """Of the run."""
+    """Digest of the run."""
     flows: pa.Table
     """Their rows of the table `flows`, the slowest first."""
     waits: pa.Table
-    """See `backwater schema waits`; of each flow all spans sum to its completion time."""
+    """Table `waits` (`backwater schema waits`). The spans of a flow sum to its completion time."""
     rates: pa.Table
-    """See `backwater schema rates`: what their receivers got, over time."""
+    """Table `rates` (`backwater schema rates`): bytes that their receivers got, over time."""
     receivers: dict[int, str]
-    """Of the flows for whose sake they were paused."""
+    """Receiver of each flow that they were paused for."""
     tail: Tail | None = None
-    """None where they were named."""
+    """None if the flows were named one by one."""
 
     def flow(self, number: int) -> dict[str, Any]:
-        """One of them: its row, with `fct_ps` and `waits`, its parts in order.
+        """Returns one flow: its row of `flows`, its completion time `fct_ps`, and its `waits` in order.
 
         # Errors
-        `InputError` where it is not one of them.
+        `InputError` if the flow is not among the explained ones.
         """
         at = pc.index(self.flows["flow"].cast(pa.int64()), pa.scalar(number, pa.int64())).as_py()
         if at < 0:
@@ -74,7 +74,7 @@ class Explained:
         return {**row, "fct_ps": row["finish_rx_ps"] - row["arrival_ps"], "waits": parts}
 
     def rate(self, number: int) -> pa.Table:
-        """Its rows of `rates`, by time."""
+        """Returns the rows of `rates` of one flow, by time."""
         return rows_of(self.rates, self._rates_at, number)
 
     @cached_property
@@ -86,10 +86,11 @@ class Explained:
         return places(self.rates)
 
     def causes(self) -> list[dict[str, Any]]:
-        """Time of all of them by place (`source`, `way`, `last port`, `links`), cause and class, the most first.
+        """Returns the time of all flows by place, cause and class, the largest first.
 
-        `share` is of the sum of their completion times. The last port is that to the receiver. Of pauses `elsewhere`
-        says whether they were for a flow to another receiver; None where that is not known.
+        Places are `source`, `way`, `last port` (the port to the receiver) and `links`. `share` is a share of the sum of
+        completion times. For a pause, `elsewhere` says whether it was for a flow to another receiver. It is None if
+        that is not known.
         """
         waits = self.waits
         to = dict(zip(self.flows["flow"].to_pylist(), self.flows["dst"].to_pylist(), strict=True))
@@ -111,7 +112,7 @@ class Explained:
 
 
 def places(table: pa.Table) -> dict[int, tuple[int, int]]:
-    """Where the rows of each flow begin, and how many there are; they stand together."""
+    """Returns the first row and the number of rows of each flow, whose rows are adjacent."""
     flows, at, number = np.unique(table["flow"].to_numpy(), return_index=True, return_counts=True)
     return dict(zip(flows.tolist(), zip(at.tolist(), number.tolist(), strict=True), strict=True))
 
@@ -129,7 +130,7 @@ def place(hop: int, ends: bool, why: str) -> str:
 
 
 def last_hops(waits: pa.Table) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Whether each part is at the port that leads to its flow's receiver: that of the last transmission."""
+    """Returns for each part whether it is at the port to its flow's receiver: that of the last transmission."""
     flow, hop = waits["flow"].to_numpy(), waits["hop"].to_numpy()
     sends = pc.equal(waits["why"].cast(pa.string()), "transmission").to_numpy(zero_copy_only=False)
     most: dict[int, int] = {}
@@ -148,12 +149,12 @@ def slowest(
     percentile: float | None = None,
     worst: int | None = None,
 ) -> pa.Table:
-    """Counted flows of a class and of sizes above `above` and up to `below`, the slowest first, then by number.
+    """Returns counted flows of a class with sizes above `above` and up to `below`, the slowest first, then by number.
 
-    With `percentile` those that are as slow as that or slower, with `worst` so many.
+    With `percentile`, only flows that are at least as slow as this percentile. With `worst`, only that many flows.
 
     # Errors
-    `InputError` where there are none.
+    `InputError` if there is no such flow.
     """
     classes = flows["class"].unique().to_pylist()
     if flow_class is not None and flow_class not in classes:
@@ -176,10 +177,10 @@ def slowest(
 
 
 def numbered(flows: pa.Table, numbers: Sequence[int]) -> pa.Table:
-    """Flows of these numbers, in this order.
+    """Returns the flows with these numbers, in this order.
 
     # Errors
-    `InputError` naming the first that there is not, or that did not finish.
+    `InputError` that names the first flow that does not exist or did not finish.
     """
     rows = []
     for number in numbers:

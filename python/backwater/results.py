@@ -1,15 +1,15 @@
-"""Run directories as they are read: nothing is parsed before its hash is found to be the one that was written.
+"""Reads run directories. A file is parsed only after its hash is checked.
 
-OUT/manifest.json        what ran: version, seed, scale, digest, command, expectations, runs with hashes of their files
-OUT/<label>/             one per run: scenario.json (resolved), summary.json, one Parquet file per table; what was
-                         explained and kept (`kept`)
-OUT/timing.json          wall clock and memory, outside what the digest covers
-OUT/claims.json          what was measured of what the experiment expects
+OUT/manifest.json        version, seed, scale, digest, command, expectations, and the runs with hashes of their files
+OUT/<label>/             one per run: scenario.json (resolved), summary.json, one Parquet file per table, and stored
+                         explanations (`kept`)
+OUT/timing.json          wall clock and memory, which the digest does not cover
+OUT/claims.json          the judged claims
 OUT/summary.parquet      a row for each run (`summaries`)
 OUT/report.html figures/
 
-Manifest and timing carry a seal, the hash of everything else in them. Claims, summaries, page and figures follow
-from the rest.
+Manifest and timing carry a seal: a hash of everything else in them. Claims, summaries, report and figures are made
+from the other files.
 """
 
 from __future__ import annotations
@@ -31,81 +31,85 @@ from backwater.explain import Explained, Progress, again, numbered
 
 FORMAT = 2
 UNSEALED = 1
-"""The format before it, whose manifests have no seal."""
+"""The previous format, whose manifests have no seal."""
 MANIFEST = "manifest.json"
 TIMING = "timing.json"
 CLAIMS = "claims.json"
 SUMMARY = "summary.parquet"
 SEAL = "sha256"
 ENTRY = {"label": str, "dir": str, "scheme": str, "digest": str, "complete": bool, "params": dict, "files": dict}
-"""What stands in a manifest for each run."""
+"""Keys of each run in a manifest, and their types."""
 HEAD = {"name": str, "version": str, "scale": str, "digest": str, "command": str, "complete": bool, "runs": list}
 
 
 @dataclass(frozen=True)
 class Run:
-    """One simulated network: a scheme under a workload."""
+    """One simulated network: a scheme under a workload. `label` is its name, and `path` its directory."""
 
     label: str
     path: Path
     entry: dict[str, Any]
     """The run's entry in the manifest."""
     verified: set[str] = field(default_factory=set, compare=False, repr=False)
-    """Files whose hash has been seen to be right."""
+    """Files whose hash has been checked."""
     keeps: object = field(default=None, compare=False, repr=False)
-    """What a temporary directory lives as long as."""
+    """Keeps a temporary directory alive."""
 
     @property
     def scheme(self) -> str:
+        """Preset of the run."""
         return self.entry["scheme"]
 
     @property
     def digest(self) -> str:
+        """Digest of all results of the run."""
         return self.entry["digest"]
 
     @property
     def digests(self) -> dict[str, str]:
-        """Of each table, by name; `run` is what stands in none."""
+        """Digest of each table, by name. `run` is the digest of results that are in no table."""
         return self.entry.get("digests", {})
 
     @property
     def complete(self) -> bool:
-        """It ended of itself, and all counted flows finished that were to."""
+        """Whether the run ended normally and every counted flow that has to finish did."""
         return self.entry["complete"]
 
     @property
     def ending(self) -> str:
-        """`finished`, `time`, `standstill` or `interrupted`."""
+        """How the run ended: `finished`, `time`, `standstill` or `interrupted`."""
         return self.entry.get("ending", "finished" if self.complete else "interrupted")
 
     @property
     def params(self) -> dict[str, Any]:
-        """Coordinates in the sweep."""
+        """Values of the varied keys: variant, swept keys and seed."""
         return self.entry.get("params", {})
 
     @cached_property
     def scenario(self) -> dict[str, Any]:
-        """The resolved scenario, every default filled in."""
+        """The resolved scenario. Every default is filled in."""
         return parsed(self.file("scenario.json"))
 
     @cached_property
     def summary(self) -> dict[str, Any]:
+        """Single numbers of the run, as in its `summary.json`."""
         return parsed(self.file("summary.json"))
 
     @property
     def tables(self) -> list[str]:
+        """Names of the run's tables."""
         return sorted(self.table_files)
 
     @property
     def table_files(self) -> dict[str, str]:
-        """Each table's file: `flows.parquet`, and `waits.3f2a90c1d4e5.parquet` of what was explained and kept."""
+        """File of each table, such as `flows.parquet`, or `waits.3f2a90c1d4e5.parquet` of a stored explanation."""
         return {name.partition(".")[0]: name for name in self.entry["files"] if name.endswith(".parquet")}
 
     def file(self, name: str) -> Path:
-        """One of this run's files, which is as it was written.
+        """Returns the path of one of the run's files, after checking its hash.
 
         # Errors
-        `InputError` where it is missing or its hash is another.
+        `InputError` if the file is missing or damaged.
         """
         path = self.path / name
         if name not in self.verified:
@@ -124,16 +128,16 @@ class Run:
         """Compares every file with its hash in the manifest.
 
         # Errors
-        `InputError` naming the first that is missing or is not what was written.
+        `InputError` that names the first missing or changed file.
         """
         for name in self.entry["files"]:
             self.file(name)
 
     def table(self, name: str) -> pa.Table:
-        """A table of this run.
+        """Returns a table of this run. `backwater schema` lists tables and their columns.
 
         # Errors
-        `InputError` where there is no such table or the file is damaged.
+        `InputError` if there is no such table or its file is damaged.
         """
         if name not in self.tables:
             raise InputError(f"{self.path}: no table '{name}'; there is {', '.join(self.tables) or 'none'}")
@@ -144,26 +148,28 @@ class Run:
             raise refused(path, f"damaged: {error}") from error
 
     def explain(self, *numbers: int, progress: Progress | None = None) -> Explained:
-        """Where these flows spent their time, each by its number: the run is run again, which takes as long.
+        """Explains where these flows spent their time. `numbers` are those of the table `flows`.
+
+        This runs the run again, and takes as long. `progress` is called with the done and the total amount of work.
 
         >>> found = results["BFC"].explain(17).flow(17)
         >>> sum(wait["span_ps"] for wait in found["waits"]) == found["fct_ps"]
         True
 
         # Errors
-        `InputError` where there is no such flow, it did not finish, or this version makes another run.
+        `InputError` if there is no such flow, if it did not finish, or if this version's run has another digest.
         """
         return self.explain_flows(numbered(self.table("flows"), numbers), progress=progress)
 
     def explain_flows(self, flows: pa.Table, *, progress: Progress | None = None) -> Explained:
-        """The same of rows of the table `flows`, such as `backwater.explain.slowest` chooses."""
+        """Explains the flows of these rows of the table `flows`. `backwater.explain.slowest` selects such rows."""
         if self.entry.get("cut_short"):
             raise refused(self.path, "was stopped before its end: it cannot be run to the same point again")
         return again(self.label, self.scenario, self.digest, self.table("flows"), flows, progress)
 
 
 class Results:
-    """The runs of one experiment, read from its directory."""
+    """The runs of one experiment, read from its directory. `path` is the directory, and `runs` are the runs."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -179,43 +185,48 @@ class Results:
 
     @property
     def name(self) -> str:
+        """Name of the experiment."""
         return self.manifest["name"]
 
     @property
     def digest(self) -> str:
+        """Digest of all runs together."""
         return self.manifest["digest"]
 
     @property
     def complete(self) -> bool:
+        """Whether all runs are complete."""
         return self.manifest["complete"]
 
     @property
     def interrupted(self) -> bool:
-        """Whether it was stopped before all of its runs had ended."""
+        """Whether the experiment was stopped before all its runs had ended."""
         return self.manifest.get("interrupted", not self.complete)
 
     @property
     def summary(self) -> dict[str, dict[str, Any]]:
-        """Label to summary."""
+        """Summary of each run, by label."""
         return {run.label: run.summary for run in self.runs}
 
     @cached_property
     def answer(self) -> list[str]:
-        """The sentences that the report begins with; none here, where nothing is judged."""
+        """The sentences that the report begins with. This class judges nothing, so there are none."""
         return []
 
     @cached_property
     def claims(self) -> list[dict[str, Any]]:
+        """The claims, as `judged`."""
         return self.judged
 
     @property
     def judged(self) -> list[dict[str, Any]]:
-        """Claims as they were judged when they were written; none where they have not been."""
+        """Claims as they were judged when `claims.json` was written. Empty if there is no such file."""
         path = self.path / CLAIMS
         return parsed(path) if path.exists() else []
 
     @cached_property
     def timing(self) -> dict[str, Any]:
+        """Wall-clock time and memory of the runs."""
         path = self.path / TIMING
         if not path.exists():
             return {"runs": []}
@@ -225,7 +236,7 @@ class Results:
         """Compares every file of every run with its hash in the manifest.
 
         # Errors
-        `InputError` naming the first that is missing or is not what was written.
+        `InputError` that names the first missing or changed file.
         """
         for run in self.runs:
             run.verify()
@@ -237,9 +248,12 @@ class Results:
         raise InputError(f"{self.path}: no run '{label}'; there is {', '.join(run.label for run in self.runs)}")
 
     def table(self, name: str) -> pa.Table:
-        """A table of every run, one after another, with the run's `label` as first column.
+        """Returns a table with the rows of all runs, and the run's `label` as first column.
 
-        `summary` has one row for each run: what was varied, its seed, and every number of its summary.
+        `summary` has one row for each run: the varied keys, the seed, and every number of its summary.
+
+        # Errors
+        `InputError` if a run has no such table or its file is damaged.
         """
         if name == summaries.TABLE:
             return summaries.of(self.runs)
@@ -253,7 +267,13 @@ class Results:
         return pa.concat_tables(parts).unify_dictionaries()
 
     def sql(self, query: str) -> pa.Table:
-        """DuckDB's answer; every table is there, with all runs in it and a `label` column, and `summary`."""
+        """Runs a DuckDB query and returns its result.
+
+        Every table is a view with the rows of all runs and a `label` column. `summary` is a view too.
+
+        # Errors
+        `InputError` if DuckDB refuses the query or a file is damaged.
+        """
         import duckdb
 
         self.verify()
@@ -286,10 +306,10 @@ def digest_of(digests: list[str]) -> str:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """A manifest of ours, as it was written.
+    """Reads a manifest.
 
     # Errors
-    `InputError` where it is damaged, of another format, or no such thing.
+    `InputError` if it is damaged, has another format, or is no manifest.
     """
     manifest = parsed(path)
     known = isinstance(manifest, dict) and manifest.get("format")
@@ -301,7 +321,11 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def checked(path: Path, manifest: dict[str, Any]) -> dict[str, Any]:
-    """Whether everything is there that is read without asking."""
+    """Returns the manifest if it has all required keys.
+
+    # Errors
+    `InputError` if one is missing or has another type.
+    """
 
     def check(table: Any, shape: dict[str, type], where: str) -> None:
         if not isinstance(table, dict):
@@ -319,15 +343,15 @@ def checked(path: Path, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def sealed(value: dict[str, Any]) -> str:
-    """As JSON, with a hash of everything in it."""
+    """Returns JSON with a hash over everything in it."""
     return json.dumps(value | {SEAL: seal_of(value)}, indent=2) + "\n"
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """What `sealed` wrote.
+    """Reads a file that `sealed` wrote.
 
     # Errors
-    `InputError` where it is damaged.
+    `InputError` if it is damaged.
     """
     return unsealed(path, parsed(path))
 
@@ -345,7 +369,7 @@ def seal_of(value: dict[str, Any]) -> str:
 
 
 def parsed(path: Path) -> Any:
-    """A file of JSON."""
+    """Reads a JSON file."""
     try:
         return json.loads(path.read_bytes())
     except OSError as error:
@@ -355,7 +379,7 @@ def parsed(path: Path) -> Any:
 
 
 def refused(path: Path, problem: str) -> InputError:
-    """What a file of a run directory is refused for."""
+    """Returns the error for a file of a run directory."""
     error = InputError(f"{path}: {problem}")
     error.place = error.file = str(path)
     error.problem = problem

@@ -1,4 +1,4 @@
-"""`results.plot`: each figure of the page as Matplotlib's axes, to be changed and saved as one likes."""
+"""`results.plot`: each figure of the report as Matplotlib axes, which you can change and save."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Plots:
     """Figures of an experiment's runs.
 
-    Each method returns the axes of a figure of its own, one or a list; `axes.figure.savefig("x.pdf")` saves it.
+    Each method draws a new figure and returns the list of its axes. `axes[0].figure.savefig("x.pdf")` saves it.
 
     >>> average, p95, p99 = results.plot.slowdown()
     >>> p99.get_ylabel()
@@ -32,43 +32,43 @@ class Plots:
 
     @property
     def names(self) -> list[str]:
-        """What there is something for, such as `slowdown-background` and `buffer`."""
+        """Names of the figures that these runs have data for, such as `slowdown-background` and `buffer`."""
         return [name for name, _ in self._drawings]
 
     def slowdown(self, flow_class: str = "background") -> list[Axes]:
-        """Slowdown by flow size, or along what was swept, at the average and at percentiles."""
+        """Draws slowdown by flow size, or along the swept key: the average and percentiles."""
         swept = f"sweep-{flow_class}" in self.names
         return self.draw(f"{'sweep' if swept else 'slowdown'}-{flow_class}")
 
     def panels(self) -> list[Axes]:
-        """The panels that the experiment's `[figure]` asks for; of a sweep without one, its usual measurements."""
+        """Draws the panels of the experiment's `[figure]`. A sweep without `[figure]` gets the usual measurements."""
         return self.draw("panels")
 
     def buffer(self) -> list[Axes]:
-        """How much switches hold, as a CDF at each point of the sweep."""
+        """Draws buffer occupancy of switches, as a CDF at each point of the sweep."""
         return self.draw("buffer")
 
     def active_flows(self) -> list[Axes]:
-        """Flows with data in a port, as a CDF at each point of the sweep."""
+        """Draws active flows per port, as a CDF at each point of the sweep."""
         return self.draw("active-flows")
 
     def queueing_delay(self) -> list[Axes]:
-        """Time that packets wait, as a CDF at each point of the sweep."""
+        """Draws queueing delay of packets, as a CDF at each point of the sweep."""
         return self.draw("queueing-delay")
 
     def queues(self) -> list[Axes]:
-        """Lengths of sampled queues over time."""
+        """Draws lengths of sampled queues over time."""
         return self.draw("queues")
 
     def pause_time(self) -> list[Axes]:
-        """Share of time that PFC held ports, by kind of link."""
+        """Draws the share of time that PFC paused ports, by kind of link."""
         return self.draw("pause-time")
 
     def draw(self, name: str) -> list[Axes]:
-        """Any figure, by its name.
+        """Draws a figure by its name, one of `names`.
 
         # Errors
-        `InputError` where there is nothing for it.
+        `InputError` if the runs have no data for it.
         """
         from backwater.show import figures
 
