@@ -46,5 +46,6 @@ def compare_command(
     for option, given in (("--json", json_file), ("--out", picture)):
         if given is not None:
             raise _core.InputError(f"{option} {given}: expected --fct with it")
-    for table in compare.tables([Results(path) for path in run], percentile or "p99", flow_class):
-        out.print(table)
+    width = out.width if out.is_terminal else compare.WIDTH
+    for part in compare.tables([Results(path) for path in run], percentile or "p99", flow_class, width):
+        out.print(part)

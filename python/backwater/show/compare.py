@@ -1,109 +1,317 @@
-"""Runs side by side: one column a run."""
+"""`backwater compare`: variants side by side, seeds joined, in tables that fit the terminal.
+
+A variant is one column: its slowdowns are means over its seeds with intervals. Where a key was swept, each point has
+its own columns. Columns that do not fit beside each other continue in a further table with the same rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from backwater._core import InputError
-from backwater.judge.numbers import number
-from backwater.results import Results, Run
-from backwater.terminal import count, size
+from backwater.judge.estimate import Estimate
+from backwater.judge.numbers import between_words, number
+from backwater.results import Results, Run, digest_of
+from backwater.show import answer, report, seeds
+from backwater.show.names import named
+from backwater.sweep import without_seed
+from backwater.terminal import count, size, span
 
 STATISTICS = ("mean", "p50", "p95", "p99")
+WIDTH = 100
+"""Characters of a line where no terminal says how many it has."""
+WIDEST = 30
+"""A column with longer text folds it."""
+FRAME = 3
+"""Characters that a column takes besides its text."""
 
-FACTS: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
-    ("flows finished", lambda s: count(s["flows"]["finished"])),
-    ("flows unfinished", lambda s: count(s["flows"]["unfinished"])),
-    ("packets retransmitted", lambda s: count(s["flows"]["retransmitted_packets"])),
-    ("packets dropped", lambda s: count(sum(s["drops"].values()))),
-    ("core utilisation", lambda s: "-" if s["core_utilisation"] is None else f"{s['core_utilisation']:.1%}"),
-    ("buffer p50", lambda s: size(s["buffer"]["p50_bytes"])),
-    ("buffer p99", lambda s: size(s["buffer"]["p99_bytes"])),
-    ("buffer max", lambda s: size(s["buffer"]["max_bytes"])),
-    ("PFC: time paused", lambda s: f"{s['pause']['pfc_paused_fraction']:.2%}"),
-    ("PFC: pauses", lambda s: count(s["pause"]["pfc_pauses"])),
-    ("BFC: pauses", lambda s: count(s["pause"]["bfc_pauses"])),
-    ("packet-hops", lambda s: count(s["packet_hops"])),
+Summary = dict[str, Any]
+Bin = tuple[int, int | None]
+Row = tuple[str, list[str]]
+"""What stands at its left, and a cell of each column."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A variant at one point of the sweep, with the runs that differ only in their seed."""
+
+    name: str
+    point: dict[str, Any]
+    runs: list[Run]
+    data: seeds.RunData
+    """The runs joined, as the page shows them."""
+
+    @property
+    def header(self) -> str:
+        """Its name, and beneath it the point of the sweep."""
+        return "\n".join(filter(None, [self.name, answer.point_name(self.point)]))
+
+    @cached_property
+    def digest(self) -> str:
+        return digest_of([run.digest for run in self.runs])
+
+    def bins(self, flow_class: str) -> dict[Bin, dict[str, Any]]:
+        """The size bins of a class of flows by their ends, and all sizes together."""
+        rows = [*self.data["slowdown"].get(flow_class, [])]
+        rows += [row for name, row in self.data["slowdown_all"].items() if name == flow_class]
+        return {(row["size_low_bytes"], row["size_high_bytes"]): row for row in rows}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number of a whole run, added up over the seeds or their mean."""
+
+    what: str
+    read: Callable[[Summary], float | None]
+    tell: Callable[[float], str]
+    adds_up: bool = False
+    only_if_any: bool = False
+    """The row is left out where it is 0 in every run."""
+
+    def cell(self, column: Column) -> str:
+        values = [self.read(run.summary) for run in column.runs]
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            return "-"
+        return self.tell(sum(known) if self.adds_up else fmean(known))
+
+    def row(self, columns: Sequence[Column]) -> Row | None:
+        if self.only_if_any and not any(self.read(run.summary) for column in columns for run in column.runs):
+            return None
+        return self.what, [self.cell(column) for column in columns]
+
+
+def lost(summary: Summary) -> int:
+    """Packets lost; ExpressPass drops surplus credits by design, so they count apart."""
+    return sum(packets for reason, packets in summary["drops"].items() if reason != report.CREDIT)
+
+
+FACTS = [
+    Fact("flows finished", lambda s: s["flows"]["finished"], count, adds_up=True),
+    Fact("flows unfinished", lambda s: s["flows"]["unfinished"], count, adds_up=True),
+    Fact("packets retransmitted", lambda s: s["flows"]["retransmitted_packets"], count, adds_up=True),
+    Fact("packets dropped", lost, count, adds_up=True),
+    Fact("credits dropped", lambda s: s["drops"].get(report.CREDIT, 0), count, adds_up=True, only_if_any=True),
+    Fact("core utilisation", lambda s: s["core_utilisation"], lambda share: f"{share:.1%}"),
+    Fact("buffer p50", lambda s: s["buffer"]["p50_bytes"], size),
+    Fact("buffer p99", lambda s: s["buffer"]["p99_bytes"], size),
+    Fact("buffer max", lambda s: s["buffer"]["max_bytes"], size),
+    Fact("PFC: time paused", lambda s: s["pause"]["pfc_paused_fraction"], lambda share: f"{share:.2%}"),
+    Fact("PFC: pauses", lambda s: s["pause"]["pfc_pauses"], count, adds_up=True),
+    Fact("BFC: pauses", lambda s: s["pause"]["bfc_pauses"], count, adds_up=True),
+    Fact("packet-hops", lambda s: s["packet_hops"], count, adds_up=True),
 ]
 
 
-def tables(opened: list[Results], statistic: str = "p99", flow_class: str | None = None) -> list[Table]:
-    """Slowdown by size bin, then everything that is one number a run.
+def columns(opened: Sequence[Results]) -> list[Column]:
+    """The variants of one directory or several, in the order of their runs."""
+    names = [name for name, _ in named(opened)]
+    found = []
+    for one in opened:
+        groups: dict[str, list[tuple[str, Run]]] = {}
+        for run in one.runs:
+            groups.setdefault(without_seed(run.label, run.params), []).append((names.pop(0), run))
+        prefix = f"{one.path.name}/" if len(opened) > 1 else ""
+        found += [column(prefix, members) for members in groups.values()]
+    return found
+
+
+def column(prefix: str, members: list[tuple[str, Run]]) -> Column:
+    (data,) = seeds.together([report.numbers(name, run, {}) for name, run in members])
+    point = data["point"]
+    return Column(f"{prefix}{data['named']}" if point else data["name"], point, [run for _, run in members], data)
+
+
+def tables(
+    opened: Sequence[Results], statistic: str = "p99", flow_class: str | None = None, width: int = WIDTH
+) -> Iterator[Table | Text]:
+    """Slowdown by size, then collectives if there are any, then what is one number a run; each part with its title.
+
+    No line is wider than `width`, unless one column alone is.
 
     # Errors
     `InputError` on an unknown statistic or class.
     """
     if statistic not in STATISTICS:
         raise InputError(f"--percentile {statistic}: expected one of {', '.join(STATISTICS)}")
-    runs = named(opened)
-    if any("results" in run.summary for _, run in runs):
-        return [results(runs)]
-    classes = list(dict.fromkeys(row["class"] for _, run in runs for row in run.summary["slowdown"]))
+    shown = columns(opened)
+    if any("results" in run.summary for one in shown for run in one.runs):
+        return side_by_side("Results", "", shown, results(shown), width)
+    classes = list(dict.fromkeys(row["class"] for one in shown for run in one.runs for row in run.summary["slowdown"]))
     flow_class = flow_class or next(iter(classes), "")
     if classes and flow_class not in classes:
         raise InputError(f"--class {flow_class}: expected one of {', '.join(classes)}")
+    return simulated(shown, f"FCT slowdown, {statistic}, {flow_class} flows", statistic, flow_class, width)
 
-    by_size = Table(title=f"FCT slowdown, {statistic}, {flow_class} flows", title_justify="left", title_style="bold")
-    facts = Table(title="Whole runs", title_justify="left", title_style="bold")
-    by_size.add_column("size")
-    facts.add_column("")
-    for name, _ in runs:
-        by_size.add_column(name, justify="right", overflow="fold")
-        facts.add_column(name, justify="right", overflow="fold")
 
-    bins: dict[tuple[int, int | None], dict[str, str]] = {}
-    for name, run in runs:
-        for row in run.summary["slowdown"]:
-            if row["class"] == flow_class:
-                value = row[statistic]
-                cell = bins.setdefault((row["size_low_bytes"], row["size_high_bytes"]), {})
-                cell[name] = "-" if value is None else f"{value:.2f}"
-    for (low, high), cells in sorted(bins.items(), key=lambda bin: (bin[0] == (0, None), bin[0][0])):
-        by_size.add_row(bin_name(low, high), *(cells.get(name, "-") for name, _ in runs))
-    for what, read in FACTS:
-        facts.add_row(what, *(read(run.summary) for _, run in runs))
-    facts.add_row("digest", *(run.digest[:12] for _, run in runs))
-    unlike = [unlike_first(runs[0][1], run) for _, run in runs]
+def simulated(shown: list[Column], what: str, statistic: str, flow_class: str, width: int) -> Iterator[Table | Text]:
+    numbers = sorted({len(one.runs) for one in shown})
+    if numbers[-1] > 1:
+        yield Text(
+            f"Slowdowns and times are means of {' or '.join(map(str, numbers))} seeds, with intervals of 95 %; "
+            "counts are added up."
+        )
+    if len({answer.point_name(one.point) for one in shown}) > 1:
+        yield from by_point(f"{what} of all sizes (lower is better)", shown, statistic, flow_class, width)
+    yield from side_by_side(f"{what} (lower is better)", "size", shown, slowdowns(shown, statistic, flow_class), width)
+    if completions := collectives(shown):
+        title = "Completion time of collectives (lower is better)"
+        yield from side_by_side(title, "class", shown, completions, width)
+    yield from side_by_side("Whole runs", "", shown, facts(shown), width)
+
+
+def by_point(title: str, shown: list[Column], statistic: str, flow_class: str, width: int) -> Iterator[Table | Text]:
+    """A row for each point of the sweep, a column for each variant, all sizes together."""
+    cells = {
+        (answer.point_name(one.point) or "not swept", one.name): slowdown(
+            one.bins(flow_class).get((0, None)), statistic
+        )
+        for one in shown
+    }
+    points, names = (list(dict.fromkeys(key[i] for key in cells)) for i in (0, 1))
+    rows = [(point, [cells.get((point, name), "-") for name in names]) for point in points]
+    yield from fitting(title, "", names, [""] * len(names), rows, width)
+
+
+def slowdowns(shown: list[Column], statistic: str, flow_class: str) -> list[Row]:
+    """A row for each size bin, small sizes first, all sizes last."""
+    found = [one.bins(flow_class) for one in shown]
+    bins = sorted({ends for one in found for ends in one}, key=lambda ends: (ends == (0, None), ends[0]))
+    return [(bin_name(*ends), [slowdown(one.get(ends), statistic) for one in found]) for ends in bins]
+
+
+def slowdown(row: dict[str, Any] | None, statistic: str) -> str:
+    """One seed's number to two places, as always; several seeds' mean with its interval."""
+    if row is None or row[statistic] is None:
+        return "-"
+    low, high = row.get(f"{statistic}_bounds", (None, None))
+    if low is None or high is None:
+        return f"{row[statistic]:.2f}"
+    return told(Estimate(row[statistic], low, high), lambda value: f"{value:.2f}" if value < 100 else number(value))
+
+
+def told(measured: Estimate, tell: Callable[[float], str]) -> str:
+    """`3.10 (2.80 to 3.40)`, or the number alone where nothing is known of its interval."""
+    if not measured.is_bounded:
+        return tell(measured.value)
+    value, low, high = (tell(end) for end in (measured.value, measured.low, measured.high))
+    return value if low == high == value else f"{value} ({low} to {high})"
+
+
+def collectives(shown: list[Column]) -> list[Row]:
+    """Time from a collective's start to its last byte, by class; `-` where one did not finish."""
+    names = dict.fromkeys(
+        row["class"] for one in shown for run in one.runs for row in run.summary.get("collectives") or []
+    )
+
+    def cell(one: Column, flow_class: str) -> str:
+        rows = [row for run in one.runs for row in run.summary.get("collectives") or [] if row["class"] == flow_class]
+        times = [row["completion_ps"] for row in rows]
+        if len(times) < len(one.runs) or None in times:
+            return "-"
+        return told(seeds.estimate([time * 1e-12 for time in times]), span)
+
+    return [(name, [cell(one, name) for one in shown]) for name in names]
+
+
+def facts(shown: list[Column]) -> list[Row]:
+    rows = [row for fact in FACTS if (row := fact.row(shown)) is not None]
+    rows.append(("digest", [one.digest[:12] for one in shown]))
+    unlike = [unlike_first(shown[0], one) for one in shown]
     if any(unlike):
-        facts.add_row("tables unlike the first's", *(text or "-" for text in unlike))
-    return [by_size, facts]
+        rows.append(("tables unlike the first's", [text or "-" for text in unlike]))
+    return rows
 
 
-def results(runs: list[tuple[str, Run]]) -> Table:
-    """What computations came to.
+def results(shown: list[Column]) -> list[Row]:
+    """The numbers that computations gave.
 
     # Errors
-    `InputError` where one of the runs is none.
+    `InputError` where one of the runs is a simulation.
     """
-    table = Table(title="Results", title_justify="left", title_style="bold")
-    table.add_column("")
-    for name, run in runs:
+    for run in (run for one in shown for run in one.runs):
         if "results" not in run.summary:
             raise InputError(f"{run.path}: a simulation beside computations: expected runs of one kind")
-        table.add_column(name, justify="right", overflow="fold")
-    for what in dict.fromkeys(what for _, run in runs for what in run.summary["results"]):
-        table.add_row(what, *(number(run.summary["results"].get(what)) for _, run in runs))
-    table.add_row("digest", *(run.digest[:12] for _, run in runs))
-    return table
+
+    def cell(one: Column, what: str) -> str:
+        values = [run.summary["results"].get(what) for run in one.runs]
+        if any(value is None for value in values):
+            return "-"
+        measured = seeds.estimate(values)
+        return number(measured.value) + between_words(measured)
+
+    names = dict.fromkeys(what for one in shown for run in one.runs for what in run.summary["results"])
+    rows = [(what, [cell(one, what) for one in shown]) for what in names]
+    return [*rows, ("digest", [one.digest[:12] for one in shown])]
 
 
-def unlike_first(first: Run, run: Run) -> str:
-    """The tables in which two runs of one scenario differ."""
-    if run.scenario != first.scenario or run.digest == first.digest:
-        return ""
-    return ", ".join(table for table, digest in run.digests.items() if first.digests.get(table) != digest)
-
-
-def named(opened: list[Results]) -> list[tuple[str, Run]]:
-    """Every run, by its label; with its directory before it where several are open."""
-    several = len(opened) > 1
-    return [(f"{one.path.name}/{run.label}" if several else run.label, run) for one in opened for run in one.runs]
+def unlike_first(first: Column, other: Column) -> str:
+    """The tables in which runs of one scenario differ, seed by seed."""
+    differ: dict[str, None] = {}
+    for one in other.runs:
+        for like in first.runs:
+            if one.scenario == like.scenario and one.digest != like.digest:
+                differ |= {table: None for table, digest in one.digests.items() if like.digests.get(table) != digest}
+    return ", ".join(differ)
 
 
 def bin_name(low: int, high: int | None) -> str:
     if high is None:
         return "all" if low == 0 else f"> {size(low)}"
     return f"<= {size(high)}" if low == 0 else f"{size(low)} - {size(high)}"
+
+
+# Tables that fit.
+
+
+def side_by_side(title: str, corner: str, shown: list[Column], rows: list[Row], width: int) -> Iterator[Table | Text]:
+    points = [answer.point_name(one.point) for one in shown]
+    return fitting(title, corner, [one.header for one in shown], points, rows, width)
+
+
+def fitting(
+    title: str, corner: str, headers: list[str], groups: list[str], rows: list[Row], width: int
+) -> Iterator[Table | Text]:
+    """The same rows in as many tables as the width asks for; columns of a group stay in one table where they fit."""
+    left = longest([corner, *(what for what, _ in rows)]) + FRAME + 1
+    widths = [
+        min(WIDEST, longest([header, *(cells[i] for _, cells in rows)])) + FRAME for i, header in enumerate(headers)
+    ]
+    yield Text(title, "bold")
+    for part in packed(groups, widths, width - left):
+        table = Table()
+        table.add_column(corner)
+        for i in part:
+            table.add_column(headers[i], justify="right", overflow="fold", max_width=WIDEST)
+        for what, cells in rows:
+            table.add_row(what, *(cells[i] for i in part))
+        yield table
+
+
+def packed(groups: list[str], widths: list[int], room: int) -> Iterator[list[int]]:
+    """Columns by their place, as many together as have room."""
+    together = [[i for i, _ in members] for _, members in itertools.groupby(enumerate(groups), lambda item: item[1])]
+    part: list[int] = []
+    for group in together:
+        if part and sum(widths[i] for i in [*part, *group]) > room:
+            yield part
+            part = []
+        for i in group:
+            if part and sum(widths[j] for j in [*part, i]) > room:
+                yield part
+                part = []
+            part.append(i)
+    if part:
+        yield part
+
+
+def longest(texts: Sequence[str]) -> int:
+    return max((len(line) for text in texts for line in text.splitlines()), default=0)

@@ -12,8 +12,9 @@ from typing import Any
 from backwater import disk
 from backwater.judge import claims, panels
 from backwater.results import CLAIMS, SUMMARY, Results, Run
-from backwater.show import answer, colours, compare, endings, flows, network, seeds, series
+from backwater.show import answer, colours, endings, flows, network, seeds, series
 from backwater.show.failures import Failures
+from backwater.show.names import named
 from backwater.staging import Staging
 from backwater.sweep import without_seed
 from backwater.tables import write_table
@@ -141,12 +142,12 @@ def experiment_data(one: Results) -> dict[str, Any]:
 def runs_data(opened: list[Results]) -> Iterator[seeds.RunData]:
     """Each run's numbers; of runs that differ only in their seed, curves of the first and flows explained of any."""
     speed, undrawn = speeds(opened), left_out(opened)
-    named = compare.named(opened)
-    first = {without_seed(name, run.params): run.path for name, run in reversed(named)}
+    labelled = named(opened)
+    first = {without_seed(name, run.params): run.path for name, run in reversed(labelled)}
     firsts = set(first.values())
-    recorded = sum(network.is_recorded(run) for _, run in named if run.path in firsts)
-    explained = sum("waits" in run.tables for _, run in named)
-    for name, run in named:
+    recorded = sum(network.is_recorded(run) for _, run in labelled if run.path in firsts)
+    explained = sum("waits" in run.tables for _, run in labelled)
+    for name, run in labelled:
         drawn = {**curves(run), "network": network.over_time(run, recorded)} if run.path in firsts else {}
         yield {
             **numbers(name, run, speed),

@@ -1,0 +1,116 @@
+"""`backwater compare`: a column for each variant, whatever the number of its seeds, in lines that fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from backwater import Experiment, Results, _core
+from backwater.show import compare
+from conftest import Cli
+
+SCHEMES = ["bfc", "dctcp", "hpcc", "dcqcn", "ideal-fq", "ideal-fc", "expresspass", "timely"]
+RING = {
+    "topology": {"kind": "single-switch", "hosts": 4, "rate": "100 Gbps", "delay": "1 us"},
+    "workload": [{"kind": "collective", "pattern": "ring", "bytes": "16 KB", "iterations": 3, "compute": "1 us"}],
+    "run": {"duration": "1 ms", "warmup": "0 s"},
+}
+
+
+@pytest.fixture(scope="module")
+def forty(smoke: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Eight schemes with five seeds each."""
+    assert set(SCHEMES) <= {scheme["name"] for scheme in json.loads(_core.schemes())}
+    experiment = Experiment(smoke, seeds=5, vary={"scheme": SCHEMES}, sets={"run.duration": "50 us"})
+    return experiment.simulate(tmp_path_factory.mktemp("forty") / "forty")
+
+
+def test_forty_runs_are_eight_columns_that_can_be_read(cli: Cli, forty: Results) -> None:
+    assert len(forty.runs) == 40
+    done = cli("compare", forty.path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert "seed=" not in done.stdout
+    assert "means of 5 seeds" in done.stdout
+    headings = [name.strip() for line in lines if line.startswith("┃ size") for name in line.split("┃")[2:-1]]
+    assert headings == SCHEMES, "each name whole, on one line"
+
+
+def test_a_cell_is_the_mean_over_the_seeds_with_its_interval(cli: Cli, forty: Results) -> None:
+    values = [
+        row["p95"]
+        for run in forty.runs[:5]
+        for row in run.summary["slowdown"]
+        if (row["class"], row["bin"]) == ("background", "all")
+    ]
+    assert len(set(values)) > 1
+    shown = cli("compare", forty.path, "--percentile", "p95").stdout
+    row = next(line for line in shown.splitlines() if line.startswith("│ all "))
+    found = re.match(r"│ all +│ +([0-9.]+) \(([0-9.]+) to ([0-9.]+)\) ", row)
+    assert found is not None, row
+    value, low, high = map(float, found.groups())
+    assert value == pytest.approx(fmean(values), abs=0.005)
+    assert low < value < high
+
+
+def test_counts_are_added_up_and_the_rest_is_averaged(forty: Results) -> None:
+    first, *_ = compare.columns([forty])
+    rows = dict(compare.facts([first]))
+    summaries = [run.summary for run in forty.runs[:5]]
+    assert rows["flows finished"] == [f"{sum(one['flows']['finished'] for one in summaries):,}"]
+    assert rows["core utilisation"] == [f"{fmean(one['core_utilisation'] for one in summaries):.1%}"]
+    assert "credits dropped" not in rows
+
+
+def test_points_of_a_sweep_have_a_row_each_and_then_a_column_each(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+    sweep = {"load": [0.2, 0.5], "scheme": ["bfc", "dctcp"]}
+    Experiment(smoke, seeds=2, vary=sweep).simulate(tmp_path / "swept")
+    lines = cli("compare", "swept").stdout.splitlines()
+    rows = [line.split("│")[1].strip() for line in lines if line.startswith("│ load")]
+    assert rows == ["load 0.2", "load 0.5"]
+    assert any(re.match(r"┃ size +┃ +load 0.2 ┃ +load 0.2 ┃", line) for line in lines), lines
+    assert max(map(len, lines)) <= 100
+
+
+def test_two_directories_stand_beside_each_other_and_name_tables_that_differ(
+    cli: Cli, smoke: Path, tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        Experiment(smoke, seeds=2).simulate(tmp_path / name)
+    done = cli("compare", "a", "b")
+    assert "a/bfc" in done.stdout
+    assert "b/bfc" in done.stdout
+    assert "unlike" not in done.stdout
+    opened = [Results(tmp_path / name) for name in ("a", "b")]
+    entry = opened[1].runs[1].entry
+    entry["digest"], entry["digests"]["ports"] = "0" * 64, "0" * 64
+    assert compare.facts(compare.columns(opened))[-1] == ("tables unlike the first's", ["-", "ports"])
+
+
+def test_collectives_have_their_completion_time(cli: Cli, tmp_path: Path) -> None:
+    done = Experiment(RING, vary={"scheme": ["bfc", "dctcp"]}).simulate(tmp_path / "ring")
+    shown = cli("compare", "ring").stdout
+    assert "Completion time of collectives" in shown
+    for run in done.runs:
+        (row,) = run.summary["collectives"]
+        assert f" {row['completion_ps'] * 1e-6:.3g} us " in shown
+
+
+@pytest.mark.parametrize(
+    ("groups", "widths", "room", "parts"),
+    [
+        ("", [], 10, []),
+        ("aaa", [4, 4, 4], 12, [[0, 1, 2]]),
+        ("aaa", [4, 4, 4], 11, [[0, 1], [2]]),
+        ("aabb", [4, 4, 4, 4], 12, [[0, 1], [2, 3]]),
+        ("abc", [4, 4, 4], 8, [[0, 1], [2]]),
+        ("a", [40], 8, [[0]]),
+    ],
+)
+def test_columns_are_packed(groups: str, widths: list[int], room: int, parts: list[list[int]]) -> None:
+    assert list(compare.packed(list(groups), widths, room)) == parts
