@@ -32,7 +32,7 @@ FUZZ ?= 1000000
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: help setup run test test-rust test-python test-long fuzz bench bench-page lint tools audit sbom format docs api results lock clean
+.PHONY: help setup run test test-rust test-python test-long fuzz bench bench-page lint tools audit sbom format docs rustdoc api results lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -71,8 +71,8 @@ bench-page: setup ## how long a large page takes to answer clicks, in a headless
 lint: $(VENV)/.packages ## formatting and lints, Rust and Python
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff format --check python tests
-	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests tools
+	$(BIN)/ruff check python tests tools
 	$(BIN)/mypy
 
 tools: $(TOOLS)/bin/cargo-deny $(TOOLS)/bin/cargo-cyclonedx $(TOOLS)/python ## what `audit` and `sbom` are made by, compiled once
@@ -90,16 +90,19 @@ sbom: $(TOOLS)/bin/cargo-cyclonedx $(TOOLS)/python $(VENV)/.packages ## bills of
 
 format: $(VENV)/.packages ## format everything
 	cargo fmt --all
-	$(BIN)/ruff format python tests
-	$(BIN)/ruff check --fix python tests
+	$(BIN)/ruff format python tests tools
+	$(BIN)/ruff check --fix python tests tools
 
-results: setup ## docs/results.md from the ledger and its prose
+results: setup ## docs/results/*.md from the ledger and its prose
 	$(BIN)/python -m backwater.ledger docs/results
 
 api: setup ## docs/api.md from the docstrings
 	$(BIN)/python -m backwater.apipage docs/api.md
 
-docs: ## Rust API documentation, into target/doc
+docs: setup ## the documentation as a site to be read without a network, into target/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict # --quiet would hide warnings from --strict
+
+rustdoc: ## Rust API documentation, into target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 lock: $(VENV)/.packages ## pin the Python packages again

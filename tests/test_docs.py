@@ -18,7 +18,7 @@ from conftest import ROOT
 SCENARIOS = (ROOT / "docs" / "scenarios.md").read_text()
 EXPERIMENTS = (ROOT / "experiments" / "README.md").read_text()
 README = (ROOT / "README.md").read_text()
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "experiments" / "README.md"])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "experiments" / "README.md"])
 
 
 def test_every_key_and_choice_of_a_scenario_is_documented() -> None:
@@ -59,7 +59,7 @@ def test_commands_in_the_readme_exist() -> None:
     assert all({figure, f"bfc-{figure}"} & names for figure in figures)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_between_documents_lead_somewhere(document: Path) -> None:
     for link in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
         assert (document.parent / link).exists(), link

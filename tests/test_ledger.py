@@ -22,9 +22,10 @@ def row(claim: str, verdict: str, experiment: str = "bfc-fig9", **more: Any) -> 
     return {"claim": claim, "verdict": verdict, "experiment": experiment, **said, **run, **more}
 
 
-def test_the_page_is_what_the_ledger_says() -> None:
+def test_the_pages_are_what_the_ledger_says() -> None:
     """`make results` after a change of the ledger or of any prose."""
-    assert (ROOT / "docs" / "results.md").read_text() == ledger.render(RESULTS)
+    pages = {path.name: path.read_text() for path in RESULTS.glob("*.md") if path.name != ledger.PREFACE}
+    assert pages == ledger.render(RESULTS)
 
 
 def test_every_verdict_in_the_ledger_is_one_and_every_claim_is_there_once() -> None:
@@ -45,7 +46,7 @@ def test_experiments_run_again_replace_their_rows_and_no_others(tmp_path: Path) 
     assert kept == [("bfc-fig9.1", "fail"), ("bfc-fig10.2", "fact"), ("fs-fig3.1", "pass"), ("bcc-fig9.1", "pass")]
 
 
-def test_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_and_a_page_for_each_paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "results"
     place.mkdir()
     (place / "preface.md").write_text("# Results\n\nBy hand.\n")
@@ -63,20 +64,24 @@ def test_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         row("fs-fig3.1", "direction", "flowsail-fig3", commit=None),
     ]
     ledger.merge(place / "ledger.json", rows)
-    page = ledger.render(place)
-    lines = page.splitlines()
-    assert lines[:3] == ["# Results", "", "By hand."]
-    assert "| BFC | 1 | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 1 |" in lines
-    assert "| FlowSail | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 |" in lines
-    assert "| our own | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 |" in lines
-    assert lines.index("# BFC") < lines.index("What came out.") < lines.index("# FlowSail")
+    pages = ledger.render(place)
+    assert list(pages) == ["index.md", "bfc.md", "flowsail.md"]
+    index = pages["index.md"].splitlines()
+    assert index[:3] == ["# Results", "", "By hand."]
+    assert "| [BFC](bfc.md) | 1 | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 1 |" in index
+    assert "| [FlowSail](flowsail.md) | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 |" in index
+    assert "| [BFC](bfc.md), our own | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 |" in index
+    lines = pages["bfc.md"].splitlines()
+    assert lines[:3] == ["# Results: BFC", "", "What came out."]
+    assert "fs-fig3.1" in pages["flowsail.md"]
+    assert "fs-fig3.1" not in pages["bfc.md"]
     assert "## Figure 10: Google sizes, 60 % load" in lines
     assert "`backwater reproduce x` (scale quick, seed 1, version 1.2.3 at abc+)" in lines
     assert "| bfc-fig10.2 | a \\| b *Read it well.* *Amended: It was 2.* | 1 to 2 | 1.5 | pass* |" in lines
     assert "Not judged (not run: HPCC): bfc-fig10.1." in lines
     assert any(line.startswith("Long flows are slower with BFC-SRF") for line in lines), "what the experiment tells"
     ledger.main(place)
-    assert (tmp_path / "results.md").read_text() == page
+    assert {name: (place / name).read_text() for name in pages} == pages
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2, "rows": []}', '{"format": 1, "rows": [3]}'])

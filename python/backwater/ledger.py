@@ -1,8 +1,8 @@
-"""The ledger of claims: what each came out as, kept as data, and the page drawn from it.
+"""The ledger of claims: the verdict on each, stored as data, and the pages made from it.
 
 `backwater reproduce ID --ledger FILE` replaces the rows of the experiments it ran and leaves the others.
-`python -m backwater.ledger DIR` writes the page DIR.md from DIR/ledger.json. Typed by hand is only prose:
-DIR/preface.md, experiments/PAPER/findings.md, and what an experiment's `[figure]` has as `finding`.
+`python -m backwater.ledger DIR` writes DIR/index.md and a page for each paper from DIR/ledger.json. Only prose is typed
+by hand: DIR/preface.md, experiments/PAPER/findings.md, and the `finding` in the `[figure]` of an experiment.
 """
 
 from __future__ import annotations
@@ -95,19 +95,20 @@ def in_order() -> list[str]:
     return sorted(known, key=lambda name: papers.get(known[name].parent.name, len(papers)))
 
 
-def render(place: Path) -> str:
-    """The page of a ledger and its prose, as Markdown."""
+def render(place: Path) -> dict[str, str]:
+    """The pages of a ledger and its prose, as Markdown by file name: `index.md`, and one for each paper."""
     by_experiment: dict[str, list[Row]] = {}
     for row in read(place / LEDGER):
         by_experiment.setdefault(row["experiment"], []).append(row)
     by_paper: dict[str, list[str]] = {}
     for name in by_experiment:
         by_paper.setdefault(experiments.paper_of(name), []).append(name)
-    parts = [prose(place / PREFACE), counts(by_paper, by_experiment)]
+    pages = {"index.md": [prose(place / PREFACE), counts(by_paper, by_experiment)]}
     for paper, names in by_paper.items():
-        parts += [f"# {experiments.TITLES.get(paper, paper)}", prose(experiments.root() / paper / FINDINGS)]
-        parts += [section(name, by_experiment[name]) for name in names]
-    return "\n\n".join(part for part in parts if part) + "\n"
+        sections = [section(name, by_experiment[name]) for name in names]
+        findings = prose(experiments.root() / paper / FINDINGS)
+        pages[f"{paper}.md"] = [f"# Results: {experiments.TITLES.get(paper, paper)}", findings, *sections]
+    return {name: "\n\n".join(part for part in parts if part) + "\n" for name, parts in pages.items()}
 
 
 def prose(path: Path) -> str:
@@ -115,19 +116,20 @@ def prose(path: Path) -> str:
 
 
 def counts(by_paper: dict[str, list[str]], by_experiment: dict[str, list[Row]]) -> str:
-    """How many claims of each paper came out how; those of our own apart."""
-    lines = [f"| claims of | {' | '.join(VERDICTS)} |", "|---" * (1 + len(VERDICTS)) + "|"]
-    everything = {paper: [row for name in names for row in by_experiment[name]] for paper, names in by_paper.items()}
-    own = [row for listed in everything.values() for row in listed if row["claim"].startswith(OWN)]
-    groups = {
-        experiments.TITLES.get(paper, paper): [row for row in listed if not row["claim"].startswith(OWN)]
-        for paper, listed in everything.items()
-    }
-    for title, listed in {**groups, "our own": own}.items():
-        number = Counter(row["verdict"] for row in listed)
-        if listed:
-            lines.append(f"| {title} | {' | '.join(str(number[verdict]) for verdict in VERDICTS)} |")
+    """How many claims of each page have which verdict; our own claims are counted apart."""
+    lines = [f"| claims | {' | '.join(VERDICTS)} |", "|---" * (1 + len(VERDICTS)) + "|"]
+    for paper, names in by_paper.items():
+        listed = [row for name in names for row in by_experiment[name]]
+        own = [row for row in listed if row["claim"].startswith(OWN)]
+        published = [row for row in listed if not row["claim"].startswith(OWN)]
+        page = f"[{experiments.TITLES.get(paper, paper)}]({paper}.md)"
+        lines += [counted(title, group) for title, group in ((page, published), (f"{page}, our own", own)) if group]
     return "\n".join(lines)
+
+
+def counted(title: str, listed: list[Row]) -> str:
+    number = Counter(row["verdict"] for row in listed)
+    return f"| {title} | {' | '.join(str(number[verdict]) for verdict in VERDICTS)} |"
 
 
 def section(name: str, listed: list[Row]) -> str:
@@ -189,7 +191,8 @@ def figure_of(name: str) -> dict[str, Any]:
 def main(place: Path) -> None:
     if not (place / LEDGER).is_file():
         raise SystemExit(f"error: {place}: no {LEDGER} there")
-    place.with_suffix(".md").write_text(render(place), encoding="utf-8")
+    for name, text in render(place).items():
+        (place / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

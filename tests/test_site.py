@@ -1,0 +1,85 @@
+"""The documentation site builds and reads without a network, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import chromium
+from conftest import ROOT
+
+OFFLINE = """
+import socket, sys
+
+def refuse(*_):
+    raise OSError("the site is built without a network")
+
+socket.socket.connect = socket.getaddrinfo = refuse
+from mkdocs.__main__ import cli
+cli(sys.argv[1:])
+"""
+LOADED = re.compile(
+    r"<(?:script|img|iframe|source)\b[^>]*?\bsrc=\"?([^\s\">]+)|<link\b[^>]*?\bhref=\"?([^\s\">]+)", re.DOTALL
+)
+
+
+def built(config: Path, place: Path) -> subprocess.CompletedProcess[str]:
+    """The site, built with every connection refused; a broken link is an error."""
+    words = ("build", "--strict", "--config-file", config, "--site-dir", place)
+    return subprocess.run(
+        [sys.executable, "-c", OFFLINE, *map(str, words)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("site")
+    done = built(ROOT / "mkdocs.yml", place)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return place
+
+
+def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 20
+    for page in pages:
+        for loaded in LOADED.findall(page.read_text(encoding="utf-8")):
+            address = "".join(loaded)
+            assert not re.match(r"(https?:)?//", address), f"{page.name}: {address}"
+            if page.name != "404.html" and not address.startswith("data:"):  # That one is served from any place.
+                assert (page.parent / address.partition("?")[0].partition("#")[0]).exists(), f"{page.name}: {address}"
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"(url\(|@import)[\s\"']*(https?:)?//", sheet.read_text(encoding="utf-8")), sheet
+
+
+@pytest.mark.parametrize(
+    "broken", ["[x](nowhere.md)", "[x](scenarios.md#no-such-heading)", "[x](../crates/nowhere.rs)"]
+)
+def test_a_broken_link_fails_the_build(tmp_path: Path, broken: str) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/index.md").write_text(f"# Home\n\n{broken}\n")
+    (tmp_path / "docs/scenarios.md").write_text("# Scenarios\n")
+    config = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[0]
+    config = config.replace("  - tools/site/hooks.py", f"  - {ROOT}/tools/site/hooks.py")
+    (tmp_path / "mkdocs.yml").write_text(config)
+    done = built(tmp_path / "mkdocs.yml", tmp_path / "site")
+    assert done.returncode == 1
+    assert broken[4:-1] in done.stdout + done.stderr
+
+
+def test_search_works_in_a_page_opened_as_a_file(site: Path, browser: chromium.Page) -> None:
+    browser.open(f"file://{site}/index.html?q=headroom")
+    found = browser.evaluate("""new Promise(done => {
+        const look = () => {
+            const links = [...document.querySelectorAll(".md-search-result__link")]
+            links.length ? done(links.map(link => link.href)) : setTimeout(look, 50)
+        }
+        look()
+    })""")
+    assert any("scenarios.html" in link for link in found)
+    assert all(asked.startswith(("file:", "data:")) for asked in browser.requests)
+    assert browser.console == []

@@ -1,0 +1,65 @@
+"""What the site has beside `docs/`: documents from elsewhere in the repository, generated pages, scenario files.
+
+MkDocs calls `on_files` and `on_page_markdown` (www.mkdocs.org/dev-guide/plugins/#events). Links stay as they are
+in the repository, where people read them too. Here they are turned to the page that the site has of a file.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(Path(__file__).parent))
+
+OUTSIDE = {
+    "ARCHITECTURE.md": "development/architecture.md",
+    "CONTRIBUTING.md": "development/contributing.md",
+    "CHANGELOG.md": "development/changelog.md",
+    "experiments/README.md": "reference/experiments.md",
+    "data/workloads/README.md": "reference/flow-sizes.md",
+}
+"""Documents outside `docs/`, and their pages."""
+SCENARIOS = ("examples", "experiments")
+"""Folders whose scenario files the site has as they are, to look at and to save."""
+LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#:]+)(?P<anchor>#[^)\s]*)?\)")
+FENCE = re.compile(r"^( *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
+
+
+def on_files(files: Files, config: Any) -> Files:
+    for source, page in OUTSIDE.items():
+        files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    for folder in SCENARIOS:
+        for path in sorted((ROOT / folder).rglob("*.toml")):
+            files.append(File.generated(config, path.relative_to(ROOT).as_posix(), abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
+    """The text with links as the site needs them."""
+    uri = page.file.src_uri
+    if uri.startswith("results/"):
+        page.meta["search"] = {"boost": 0.3}  # Hundreds of claims would hide the pages that explain.
+    source = {page: source for source, page in OUTSIDE.items()}.get(uri, f"docs/{uri}")
+    parts = FENCE.split(markdown)
+    return "".join(part if i % 2 else relinked(part, source, uri, files) for i, part in enumerate(parts))
+
+
+def relinked(text: str, source: str, uri: str, files: Files) -> str:
+    """Links of a file of the repository, `source`, as links of the page `uri`."""
+
+    def turned(link: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), link["target"]))
+        on_site = OUTSIDE.get(target, target.removeprefix("docs/"))
+        if files.get_file_from_path(on_site):
+            return f"[{link['text']}]({posixpath.relpath(on_site, posixpath.dirname(uri))}{link['anchor'] or ''})"
+        if (ROOT / target).exists():  # A file of the repository that the site does not have: name it.
+            return link["text"] if target in link["text"] else f"{link['text']} (`{target}`)"
+        return link[0]  # MkDocs reports it.
+
+    return LINK.sub(turned, text)
