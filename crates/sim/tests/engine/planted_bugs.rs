@@ -1,6 +1,7 @@
-//! The checker catches what it is there for: one planted bug a test, and the same wrappers without a bug pass.
+//! Plants one bug per test. The checker must catch it, and must accept the same wrapper without a bug.
 //!
-//! A bug is planted by wrapping one of the parts a switch is made of (assignment, backpressure, queues) or the whole data plane.
+//! A bug is planted by a wrapper around a part of a switch (assignment, backpressure, queues) or around the whole data
+//! plane.
 
 use crate::common::audit::{self, Audit, Fault, Report};
 use crate::common::scenario;
@@ -27,8 +28,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 type Narrow = PausableQueues<1>;
 
-/// Four senders behind one switch, two slow receivers behind another: pauses between the switches and at NICs, and flows that
-/// share queues.
+/// Returns a scenario of four senders behind one switch and two slow receivers behind another. It brings pauses between
+/// switches and at NICs, and flows that share queues.
 fn crowded(scheme: &str, more: &str) -> Scenario {
     let flow = |i: usize| {
         format!(
@@ -93,12 +94,12 @@ struct Broken<const BUG: u8> {
     inner: Bfc,
     calls: Cell<u32>,
     refused: Cell<u32>,
-    /// The counter a bug has touched, so that it does so once and nothing underflows.
+    /// The counter that a bug has changed. The bug strikes once, so that no counter underflows.
     touched: Option<(u8, QueueId)>,
     skip: bool,
 }
 
-/// BFC's upstream half, which may be deaf to what names a queue.
+/// BFC's upstream half, which may ignore frames that name a queue.
 #[derive(Clone)]
 struct Hearing<const BUG: u8>(PausedQueues);
 
@@ -195,7 +196,7 @@ impl<const BUG: u8> Backpressure<Narrow> for Broken<BUG> {
             return None;
         }
         let frame = self.dequeue(now, held);
-        // The counter was above one: once more leaves it at zero or above.
+        // The counter was above one, so a second decrement cannot underflow.
         if BUG == DECREMENTS_TWICE && once && frame.is_none() {
             (self.touched, self.skip) = (Some(key), true);
             return self.dequeue(now, held);
@@ -231,7 +232,7 @@ fn with_backpressure<const BUG: u8>(scenario: &Scenario) -> Report {
     })
 }
 
-/// Most control frames on the bottleneck are lost.
+/// Loses most control frames on the bottleneck.
 const DEAF_BOTTLENECK: &str = "[[fault]]\nlink = [\"switch0\", \"switch1\"]\ncontrol_loss = 0.6\n";
 
 #[test]
@@ -265,7 +266,7 @@ fn a_resume_not_sent_is_caught() {
     caught(&with_backpressure::<NEVER_RESUMES>(&bfc("")), Fault::Protocol);
 }
 
-/// BFC-A4: the header's queue number is rewritten at each hop; PAUSE has to name the one that arrived.
+/// BFC-A4: each hop rewrites the queue number in the header. PAUSE must name the number that arrived.
 #[test]
 fn a_pause_for_the_rewritten_queue_number_is_caught() {
     caught(&with_backpressure::<PAUSES_THE_LOCAL_QUEUE>(&bfc("")), Fault::Protocol);
@@ -281,7 +282,7 @@ fn an_egress_that_ignores_pauses_is_caught() {
     caught(&with_backpressure::<IGNORES_PAUSE>(&bfc("")), Fault::Paused);
 }
 
-/// With lost frames and no refresh a queue stays paused, and its flows never finish.
+/// Expects lost frames without a refresh to leave a queue paused, so that its flows never finish.
 #[test]
 fn no_refresh_after_a_lost_resume_is_caught() {
     let scenario = bfc(DEAF_BOTTLENECK);
@@ -294,7 +295,7 @@ fn a_refresh_that_contradicts_the_counters_is_caught() {
     caught(&with_backpressure::<REFRESHES_ALL_CLEAR>(&bfc("")), Fault::Protocol);
 }
 
-/// BFC-A2: a second PAUSE while the counter is above zero.
+/// BFC-A2 forbids a second PAUSE while the counter is above zero.
 #[test]
 fn a_repeated_pause_is_caught() {
     caught(&with_backpressure::<REPEATS_PAUSE>(&bfc("")), Fault::Protocol);
@@ -386,7 +387,7 @@ fn the_sound_assignment_wrapper_passes() {
     assert!(report.faults.is_empty(), "{:?}", report.faults);
 }
 
-/// BFC-A1: a flow with packets held is stored anew with every packet.
+/// BFC-A1: each packet of a flow in the queue stores the flow's queue again.
 #[test]
 fn moving_a_flow_with_packets_held_is_caught() {
     caught(&with_assignment::<MOVES_FLOWS>(), Fault::Order);
@@ -406,7 +407,7 @@ fn a_flow_table_that_loses_count_is_caught() {
 
 // --- queues ------------------------------------------------------------------------------------------------------------------
 
-/// Last in, first out: a pile of FIFOs of one packet each.
+/// Last in, first out: a stack of FIFOs with one packet each.
 #[derive(Clone, Default)]
 struct Stack(Vec<Fifo>);
 
@@ -480,7 +481,7 @@ struct Bent<const BUG: u8> {
     calls: u32,
     asked: Cell<u32>,
     copy: Option<(PortId, Sent)>,
-    /// Flows paused: port and flow.
+    /// Flows paused at neighbours: port and flow.
     told: Vec<(PortId, u32)>,
 }
 
@@ -504,7 +505,7 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
             Some(ControlFrame::PauseFlow(name)) if self.told.contains(&(port, name.flow)) && BUG == SENDS_ONCE => {
                 return self.transmit(now, port);
             }
-            // Hosts have the ports before those of other switches.
+            // Ports to hosts come before ports to switches.
             Some(ControlFrame::ResumeFlow(_)) if port < 2 && BUG == KEEPS_HOSTS_HELD => {
                 return self.transmit(now, port);
             }
@@ -518,7 +519,7 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
         if BUG == COPIES_PACKETS && data && self.calls.is_multiple_of(40) {
             self.copy = Some((port, sent));
         }
-        // As a receiver would answer that takes what comes.
+        // A receiver that accepts gaps would answer like this.
         if BUG == ACCEPTS_GAPS && sent.packet.kind == Kind::Nack {
             (sent.packet.kind, sent.packet.seq) = (Kind::Ack, sent.packet.seq + 1);
         }
@@ -587,10 +588,10 @@ fn with_plane<const BUG: u8>(scenario: &Scenario) -> Report {
     audit_with(scenario, bent::<BUG>())
 }
 
-/// A small buffer, so that packets are dropped.
+/// A small buffer, which drops packets.
 const TIGHT: &str = "[switch]\nbuffer = \"20 KB\"\n";
 
-/// Little more than the headroom and reserve of the first switch's five ports, 149 KB.
+/// A buffer slightly above headroom and reserve of the first switch's five ports, 149 KB.
 const PFC: &str = "[switch]\nbuffer = \"170 KB\"\n";
 
 #[test]
@@ -639,8 +640,8 @@ fn a_port_that_stays_held_is_caught() {
     caught(&with_plane::<STAYS_HELD>(&crowded("pfc", PFC)), Fault::Unfinished);
 }
 
-/// A link that goes down while its upstream port is held, and the port is not released: what would release it was lost with the
-/// link, so the flows behind it wait for ever.
+/// A link fails while its upstream port is paused, and the port is not released. The resume was lost with the link, so
+/// flows behind the port wait for ever.
 #[test]
 fn a_port_not_released_by_a_flap_is_caught() {
     let flap = format!("{PFC}[[fault]]\nlink = [\"switch0\", \"switch1\"]\ndown = [[\"60 us\", \"1000 us\"]]\n");
@@ -649,13 +650,14 @@ fn a_port_not_released_by_a_flap_is_caught() {
     assert!(sound.faults.is_empty(), "{:?}", sound.faults);
 }
 
-/// It says that it has nothing to send, once in a while, so the port is not looked at when it is free.
+/// The plane sometimes denies that it has packets to send, so the engine does not poll the port when it is free.
 #[test]
 fn a_port_that_sleeps_on_data_is_caught() {
     caught(&with_plane::<OVERSLEEPS>(&crowded("fifo", "")), Fault::Idle);
 }
 
-/// Not a bug of the data plane: a panic on one thread must end the run, not leave the others waiting.
+/// This is no bug of the data plane: a panic on one thread must end the run instead of leaving the other threads
+/// waiting.
 #[test]
 fn a_panic_on_one_thread_ends_the_run() {
     let scenario = bfc("");
@@ -680,7 +682,7 @@ const RETURNS_TOO_SOON: u8 = 10;
 const FORGETS_A_FLAG: u8 = 11;
 const RESUMES_THE_QUEUE_FOR_ALL: u8 = 12;
 
-/// FlowSail with bug number `BUG`; `MUTE`: without its own recount, which finds most of them first.
+/// FlowSail with bug number `BUG`. `MUTE` disables its own recount, which would find most bugs first.
 #[derive(Clone)]
 struct Sail<const BUG: u8, const MUTE: bool> {
     inner: FlowSail<1>,
@@ -693,13 +695,14 @@ impl<const BUG: u8, const MUTE: bool> Sail<BUG, MUTE> {
         table.find(port, name).map(|slot| table[slot])
     }
 
-    /// In a queue that should be paused they would be taken for packets, and all counters go wrong.
+    /// Whether a port has order marks. In a queue that wrongly sends, marks would be taken for packets, and all
+    /// counters would go wrong.
     fn has_marks(&self, port: PortId) -> bool {
         let marks = state::MARK_NORMAL | state::MARK_ISOLATED;
         self.inner.table().iter().any(|(_, record)| record.port() == port && record.is(marks))
     }
 
-    /// Once in a while, from the first time on.
+    /// Returns true on the first call and every fifth after it.
     fn now_and_then(&self) -> bool {
         self.tampered.set(self.tampered.get() + 1);
         self.tampered.get() % 5 == 1
@@ -826,7 +829,7 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
                 }
             }
             ControlFrame::ResumeFlow(_) if BUG == HOLDS_TWICE && self.now_and_then() => queues.set_closed(0, true),
-            // All of them were one to the printed pseudo-code (spec F.9).
+            // The bug opens all queues for the resume of one flow (spec F.9).
             ControlFrame::ResumeFlow(_) if BUG == RESUMES_THE_QUEUE_FOR_ALL && !self.has_marks(port) => {
                 (0..queues.count() as QueueId).for_each(|q| queues.set_closed(q, false));
             }
@@ -898,11 +901,11 @@ fn the_sound_flowsail_passes() {
     }
 }
 
-/// FlowSail's safety rests on it: the mark in front of a flow's new packets, lost or consumed before its twin.
+/// FlowSail's safety depends on the mark before a flow's new packets; this bug consumes it before its twin.
 #[test]
 fn an_order_mark_that_does_not_wait_is_caught() {
     caught(&sail::<CONSUMES_THE_MARK_EARLY, false>(&flowsail("")), Fault::Recount);
-    // NICs go on, so that what is resumed has packets in both queues.
+    // NICs ignore pauses, so a resumed flow has packets in both queues.
     let pushed = flowsail("nic_obeys = false\n");
     caught(&sail::<CONSUMES_THE_MARK_EARLY, true>(&pushed), Fault::Order);
 }
@@ -943,10 +946,10 @@ fn a_packet_of_a_paused_flow_that_leaves_is_caught() {
     caught(&sail::<LEAKS, false>(&flowsail("")), Fault::Recount);
 }
 
-/// FS-A4: of two paused flows in a queue, the first that is resumed takes the other along.
+/// FS-A4: with two paused flows in a queue, the resume of the first also frees the second.
 #[test]
 fn a_queue_resumed_for_all_its_flows_is_caught() {
-    // With a queue that waits for its first flow only, a packet leaves before the recount comes.
+    // With the default `hold`, a packet would leave before the recount.
     let by_the_letter = flowsail("hold = \"any\"\n");
     caught(&sail::<RESUMES_THE_QUEUE_FOR_ALL, false>(&by_the_letter), Fault::Recount);
     caught(&sail::<RESUMES_THE_QUEUE_FOR_ALL, true>(&flowsail("")), Fault::Paused);
@@ -958,7 +961,7 @@ fn a_hold_counted_twice_is_caught() {
     caught(&sail::<HOLDS_TWICE, true>(&flowsail("")), Fault::Idle);
 }
 
-/// With lost frames, a flow whose RESUME was one of them waits for ever.
+/// A flow whose RESUME was lost waits for ever.
 #[test]
 fn a_pause_that_does_not_lapse_is_caught() {
     let report = sail::<NEVER_LAPSES, false>(&flowsail(DEAF_BOTTLENECK));
@@ -976,7 +979,7 @@ fn a_pause_not_repeated_is_caught() {
     assert!(with_plane::<SOUND>(&flowsail("")).faults.is_empty());
 }
 
-/// Flows paused by name, once: nothing is repeated, and nothing lapses. NICs go on.
+/// A scheme that pauses flows by name once. Pauses are neither repeated nor do they lapse, and NICs ignore them.
 fn told_once(more: &str) -> Scenario {
     let knobs = "[switch]\nqueues = 5\n[switch.flowsail]\nql = 0.15\nrefresh = \"0 s\"\nnic_obeys = false\n";
     crowded("bfc-flow-id", &format!("{knobs}{more}"))
@@ -988,8 +991,9 @@ fn a_flow_never_resumed_that_has_nothing_to_send_is_caught() {
     assert!(with_plane::<SOUND>(&told_once("")).faults.is_empty());
 }
 
-/// Where nothing lapses, a RESUME that is lost may leave a copy of a packet held for ever, whose flow finishes all the same. The
-/// switch that holds it has had the flow paused in turn, and is right as long as it has the packet.
+/// Expects no fault from a pause whose reason remains. Where no pause lapses, a lost RESUME may leave a copy of a
+/// packet in a switch for ever, although its flow finishes. The switch is right to pause the flow as long as it holds
+/// the packet.
 #[test]
 fn a_flow_is_rightly_paused_while_a_packet_of_it_stays() {
     let scenario = told_once("[[fault]]\nlink = [\"switch0\", \"switch1\"]\nloss = 1e-9\n");
@@ -1011,7 +1015,7 @@ fn a_flow_is_rightly_paused_while_a_packet_of_it_stays() {
     }
 }
 
-/// Flows that have gone keep their records.
+/// Expects flows that have ended to keep their records under the bug.
 #[test]
 fn records_that_leak_are_caught() {
     let scenario = flowsail("");

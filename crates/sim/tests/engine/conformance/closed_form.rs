@@ -1,7 +1,7 @@
-//! A flow alone takes the time that a packet-by-packet recursion gives, and what its host states beyond it, to the picosecond.
+//! A flow alone takes the time of a packet-by-packet recursion plus the time that its host states, to the picosecond.
 //!
-//! The recursion is written out here and shares nothing with the simulator: packet i starts on link h when it has arrived there
-//! and packet i - 1 has left, and so do the acknowledgements on the way back.
+//! The recursion shares no code with the simulator. Packet i starts on link h when it has arrived there and packet i -
+//! 1 has left. Acknowledgements do the same on the way back.
 
 use crate::common::{row, run, scenario};
 use crate::conformance::registry::{NOTHING, Subject, all, each, schemes, transports};
@@ -12,13 +12,13 @@ use backwater_sim::workload::flow_key;
 use backwater_transport::IdlePath;
 use backwater_types::{BitsPerSec, Bytes, Duration};
 
-/// Picoseconds for `bytes` at `gbps`, where a byte takes a whole number of them.
+/// Returns the transmission time of `bytes` at `gbps`, ps; a byte must take a whole number of them.
 fn ser(bytes: u64, gbps: u64) -> u64 {
     assert_eq!(8_000 % gbps, 0);
     bytes * (8_000 / gbps)
 }
 
-/// When each of the frames, given as `(available, wire bytes)`, has crossed `links`, one after the other and in order.
+/// Returns the time at which each frame, given as `(available, wire bytes)`, has crossed `links` in order, ps.
 fn cross(frames: &[(u64, u64)], links: &[(u64, u64)]) -> Vec<u64> {
     let mut at: Vec<u64> = frames.iter().map(|(at, _)| *at).collect();
     for (gbps, delay_ns) in links {
@@ -32,7 +32,7 @@ fn cross(frames: &[(u64, u64)], links: &[(u64, u64)]) -> Vec<u64> {
     at
 }
 
-/// Arrival of the last byte at the receiver, and of the last acknowledgement at the sender.
+/// Returns the arrival of the last byte at the receiver, and of the last acknowledgement at the sender, ps.
 fn expected(scenario: &Scenario, links: &[(u64, u64)], bytes: u64) -> (u64, u64) {
     let host = &scenario.host;
     let (payload, header) = (host.payload.0, host.headers().0);
@@ -41,7 +41,7 @@ fn expected(scenario: &Scenario, links: &[(u64, u64)], bytes: u64) -> (u64, u64)
     there_and_back(scenario, links, (0..packets).map(wire))
 }
 
-/// The same of frames of these sizes.
+/// Returns the same times for frames of these sizes.
 fn there_and_back(scenario: &Scenario, links: &[(u64, u64)], frames: impl Iterator<Item = u64>) -> (u64, u64) {
     let host = &scenario.host;
     let data: Vec<(u64, u64)> = frames.map(|wire| (0, wire)).collect();
@@ -53,7 +53,7 @@ fn there_and_back(scenario: &Scenario, links: &[(u64, u64)], frames: impl Iterat
     (received[last], cross(&acks, &back)[acks.len() - 1] + host.delay.0)
 }
 
-/// The path as the flow's host sees it.
+/// Returns the path as the flow's host sees it.
 fn idle(scenario: &Scenario, links: &[(u64, u64)], bytes: u64) -> IdlePath {
     let (payload, header) = (scenario.host.payload.0, scenario.host.headers().0);
     let slowest = links.iter().map(|(gbps, _)| *gbps).min().expect("a path has links");
@@ -68,7 +68,7 @@ fn idle(scenario: &Scenario, links: &[(u64, u64)], bytes: u64) -> IdlePath {
     }
 }
 
-/// One flow of `bytes` from host to host.
+/// Returns a scenario of one flow of `bytes` from host to host.
 fn alone(subject: &Subject, links: &[(u64, u64)], bytes: u64) -> Scenario {
     subject.scenario(&format!(
         "{}[run]\nduration = \"1 us\"\nwarmup = \"0 s\"\ndrain = 1e6\n[[workload]]\nkind = \"long-lived\"\ncount = 1\n\
@@ -77,13 +77,14 @@ fn alone(subject: &Subject, links: &[(u64, u64)], bytes: u64) -> Scenario {
     ))
 }
 
-/// Exactly the recursion, and what the host states: no statement can be too small, or generous.
+/// Checks that the flow takes exactly the recursion's time plus the stated time; a stated time too small or too large
+/// fails.
 fn check(subject: &Subject, links: &[(u64, u64)], bytes: u64) {
     let scenario = alone(subject, links, bytes);
     let outcome = run(&scenario);
     let case = format!("{}, {bytes} B over {links:?}", subject.name);
     let (received, acknowledged) = expected(&scenario, links, bytes);
-    // Slowdown is of what a flow has to send: telemetry is not, and counts against it.
+    // The closed form leaves out telemetry, which counts as slowdown.
     let mut plain = scenario.clone();
     plain.host.header = plain.host.headers();
     let mut path = Vec::new();
@@ -98,7 +99,7 @@ fn check(subject: &Subject, links: &[(u64, u64)], bytes: u64) {
     let stated = scenario.host.startup(&idle).0;
     let took = outcome.received[0].0;
     if scenario.host.starts_paced() && !bytes.is_multiple_of(scenario.host.payload.0) {
-        // A last packet that is short catches up with the one before by what it saves at each link.
+        // A short last packet catches up with the one before by the time it saves at each link.
         let saved = (idle.round_trip.0 - idle.opening.0).min(stated);
         let late = took.checked_sub(received).expect("nothing is faster than the closed form");
         assert!((stated - saved..=stated).contains(&late), "{case}: {late} ps late, {stated} stated, {saved} saved");
@@ -106,7 +107,7 @@ fn check(subject: &Subject, links: &[(u64, u64)], bytes: u64) {
         assert_eq!(took, received + stated, "{case}: last byte; {stated} ps more than the closed form are stated");
         assert_eq!(outcome.acknowledged[0].0, acknowledged + stated, "{case}: last acknowledgement");
     } else {
-        // It comes to its share within a few round trips, from line rate or as it states.
+        // The flow reaches its share within a few round trips, from line rate or as it states.
         let most = (received as f64 / scenario.host.share()) as u64 + stated + 2 * idle.round_trip.0;
         assert!((received..=most).contains(&took), "{case}: last byte at {took}, for {received} to {most}");
         let first = stated == 0 && idle.packets * idle.packet.0 < idle.round_trip.0;
@@ -116,7 +117,7 @@ fn check(subject: &Subject, links: &[(u64, u64)], bytes: u64) {
     assert_eq!(outcome.flows().next().map(|flow| flow.slowdown), Some(slowdown), "{case}: slowdown");
 }
 
-/// All of them, with windows that cover every path here, as far as a window can be asked of them.
+/// Gives all subjects that accept it a window larger than any path here needs.
 fn subjects(all: Vec<Subject>) -> Vec<Subject> {
     let covering = |subject: Subject| {
         let wide = subject.with("host.window = \"1 GB\"");
@@ -136,7 +137,7 @@ fn equal_links_over_one_to_six_switches() {
     });
 }
 
-/// Round trips longer than anybody's first window.
+/// Round trips last longer than any initial window.
 #[test]
 fn long_links() {
     each(subjects(all()), |subject| {
@@ -144,7 +145,7 @@ fn long_links() {
     });
 }
 
-/// Where a connection has to be opened first, a round trip of a packet without payload.
+/// Opening a connection costs a round trip of a packet without payload.
 #[test]
 fn a_handshake_takes_a_round_trip() {
     let opening: Vec<Subject> = transports()
@@ -158,7 +159,7 @@ fn a_handshake_takes_a_round_trip() {
     });
 }
 
-/// What only an opening makes longer.
+/// A path on which only a handshake costs time.
 const ONE_PACKET: IdlePath = IdlePath {
     round_trip: Duration(2),
     opening: Duration(1),
@@ -168,13 +169,14 @@ const ONE_PACKET: IdlePath = IdlePath {
     wire: Bytes(1048),
 };
 
-/// Faster and slower links in every order: a queue builds before each slower one.
+/// Faster and slower links in every order; a queue builds before each slower one.
 #[test]
 fn unequal_links_over_one_to_six_switches() {
     let rates = [100, 40, 200, 10, 25, 400, 50];
     let delays = [1000, 1, 500, 2000, 700, 1500, 123];
     each(subjects(schemes()), |subject| {
-        // Where memory ends or marks are set a queue would stop its sender, rightly; a few packets stay below every threshold.
+        // Finite memory or marking would rightly slow the sender of a long queue; a few packets stay below every
+        // threshold.
         let unbounded = subject.scenario(NOTHING).switch.buffer == BufferSize::Infinite;
         let sizes = if unbounded { &SIZES[..] } else { &SIZES[..4] };
         for switches in 1..=6 {
@@ -194,7 +196,7 @@ fn ever_faster_links_build_no_queue_under_any_scheme() {
     });
 }
 
-/// A host holds what it receives for a while: data at the receiver, acknowledgements at the sender.
+/// A host delays data that it receives, and acknowledgements that it receives.
 #[test]
 fn host_delay_adds_once_each_way() {
     each(subjects(all()), |subject| {
@@ -205,11 +207,11 @@ fn host_delay_adds_once_each_way() {
     });
 }
 
-/// 800 Gb/s is 10 ps a byte; the slowest rates leave whole picoseconds too.
+/// A byte takes 10 ps at 800 Gb/s; the slowest rates give whole picoseconds, too.
 #[test]
 fn extreme_rates_are_exact() {
     each(subjects(schemes()), |subject| {
-        // Telemetry that counts 4096 B and whole nanoseconds says little of a round trip of 400 ns.
+        // Telemetry in units of 4096 B and whole nanoseconds is too coarse for a round trip of 400 ns.
         if subject.scenario(NOTHING).host.share() == 1.0 {
             check(subject, &[(800, 100), (800, 100)], 10_000_000);
         }
@@ -217,14 +219,15 @@ fn extreme_rates_are_exact() {
     });
 }
 
-/// The script of BFC's authors by hand, on their network: 8000 ns and 80 ns for each of n + 3 packets between racks, 4000 and
-/// n + 1 within one, n = floor(size / 1000) and at least 1, without headers; the flow ends with the last acknowledgement.
+/// Computes by hand the ideal time of the script of BFC's authors on their network. It is 8000 ns plus 80 ns for each
+/// of n + 3 packets between racks, and 4000 ns plus n + 1 packets within one. Here n = floor(size / 1000), at least 1,
+/// without headers; the flow ends with the last acknowledgement.
 #[test]
 fn slowdown_by_the_script_of_bfcs_authors() {
     const CLOS: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 8\nspines = 8\nhosts_per_leaf = 16\nhost_rate = \"100 Gbps\"\n\
                         core_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n";
     let links = [(100, 1000); 4];
-    // To another rack, bytes, and the script's ideal in nanoseconds.
+    // Whether to another rack, bytes, and the script's ideal, ns.
     let cases = [
         (true, 500, 8_000 + 40 * 4),
         (true, 1_000, 8_000 + 80 * 4),
@@ -247,7 +250,7 @@ fn slowdown_by_the_script_of_bfcs_authors() {
         assert_eq!(flow.ideal, ideal * 1000, "{to}, {bytes} B");
         let (_, acknowledged) = expected(&scenario, &links[..if inter { 4 } else { 2 }], bytes);
         assert_eq!(flow.slowdown, acknowledged as f64 / (ideal * 1000) as f64, "{to}, {bytes} B");
-        // Headers make a long flow 1.048 without any queue.
+        // Headers alone give a long flow a slowdown of 1.048.
         assert!(bytes < 10_000_000 || (flow.slowdown - 1.048).abs() < 0.001, "{}", flow.slowdown);
     }
 }

@@ -1,4 +1,5 @@
-//! The same scenario and seed give the same bytes: across repeats, threads, windows, and however the switch's type is chosen.
+//! The same scenario and seed give the same bytes on each repetition, thread count, window, and choice of the switch's
+//! type.
 
 use crate::conformance::registry::{Subject, each, profiled, schemes};
 use backwater_scenario::Scenario;
@@ -6,7 +7,7 @@ use backwater_sim::measure::outcome::Digests;
 use backwater_sim::{Simulation, Watch};
 use backwater_types::Duration;
 
-/// A small Clos with losses, flaps, sampling of queues and delays: everything the digest covers.
+/// A small Clos with losses, flaps, and samples of queues and delays: everything that the digest covers.
 pub fn busy(subject: &Subject) -> Scenario {
     subject.scenario(
         "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\n\
@@ -19,7 +20,7 @@ pub fn busy(subject: &Subject) -> Scenario {
     )
 }
 
-/// Those of its run on so many threads.
+/// Returns the digests of a run of `scenario` on `threads` threads.
 pub fn digest(scenario: &Scenario, threads: usize) -> Digests {
     Simulation::new(scenario, threads).run(&Watch::default()).digest
 }
@@ -57,7 +58,7 @@ fn threads_do_not_matter() {
     });
 }
 
-/// At the look-ahead, just below, and far below it.
+/// Windows equal to the look-ahead, just below it, and far below it.
 #[test]
 fn windows_at_or_below_the_look_ahead_do_not_matter() {
     schemes_and_profiles(|name, mut scenario| {
@@ -73,7 +74,7 @@ fn windows_at_or_below_the_look_ahead_do_not_matter() {
     });
 }
 
-/// Of one release build; across builds, `determinism.rs`.
+/// Compares within one release build; `determinism.rs` compares builds.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "this build has neither")]
 fn the_enum_of_all_switches_does_as_the_types_do() {

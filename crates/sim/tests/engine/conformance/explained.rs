@@ -1,4 +1,4 @@
-//! What flows waited for sums to their completion times, to the picosecond, and the run that tells is the same run.
+//! The waits of a flow sum to its completion time, to the picosecond, and recording them leaves the run unchanged.
 
 use crate::common::run;
 use crate::conformance::faults::{crowd, lossy};
@@ -12,7 +12,7 @@ use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::{BitsPerSec, ControlFrame, Instant, Packet, PortId, QueueId, SerTime};
 use std::collections::BTreeMap;
 
-/// The scenario run twice, the second time with all its finished flows explained.
+/// Runs the scenario twice and explains all finished flows in the second run.
 pub(super) fn explained(scenario: &Scenario) -> Outcome {
     let first = run(scenario);
     let times = (0..).zip(&first.received).filter(|(_, at)| **at != Instant::NEVER);
@@ -58,12 +58,12 @@ fn waits_sum_to_completion_times_in_every_profile() {
     check(profiled());
 }
 
-/// Where a crowd is pushed together, or pushes both ways, every scheme that pauses has some flow wait for a pause. The switch that
-/// paused is next to where it waited, and the flow to blame is one whose packet made that switch queue the pause.
+/// Expects pauses under every scheme that pauses, in a crowd and with flows both ways. The switch that paused must be
+/// next to the waiting port. The flow to blame must own a packet that made this switch queue the pause.
 #[test]
 fn pauses_have_their_cause_next_door() {
     each(all(), |subject| {
-        // With few queues those of both directions have the same numbers.
+        // With few queues, both directions use the same queue numbers.
         let few = subject.with("switch.queues = 4").load(&both_ways()).ok();
         for scenario in [subject.scenario(&crowd("")), subject.scenario(&both_ways())].into_iter().chain(few) {
             let outcome = explained(&scenario);
@@ -87,7 +87,7 @@ fn pauses_have_their_cause_next_door() {
     });
 }
 
-/// A dumbbell with flows both ways, three hosts to three, two flows a pair.
+/// Returns a dumbbell with flows both ways between three and three hosts, two flows per pair.
 fn both_ways() -> String {
     let flow = |i: u64| {
         let (a, b) = (i % 3, 3 + i / 2 % 3);
@@ -103,31 +103,32 @@ fn both_ways() -> String {
     )
 }
 
-/// A packet that may have raised a pause: it joined a queue since the last moment at which the pause would have left before.
+/// A packet that may have caused a pause: it was enqueued after the last instant at which the pause would have left
+/// earlier.
 struct Cause {
     switch: usize,
     ingress: PortId,
     egress: PortId,
     flow: u32,
-    /// The upstream queue that the pause names; `None`: it names a flow or a class.
+    /// Upstream queue that the pause names; `None` if it names a flow or a class.
     queue: Option<QueueId>,
 }
 
-/// A packet that joined a queue.
+/// An enqueued packet.
 struct Arrival {
     at: Instant,
     joined: Joined,
     flow: u32,
 }
 
-/// A transmission, and its control frame.
+/// A transmission; `frame` is set if it is a control frame.
 struct Sent {
     start: Instant,
     end: Instant,
     frame: Option<ControlFrame>,
 }
 
-/// Arrivals and transmissions by switch and port, seen from outside, whatever switches say of pauses.
+/// Arrivals and transmissions by switch and port, observed from outside the switches.
 #[derive(Default)]
 struct Log {
     came: BTreeMap<(usize, PortId), Vec<Arrival>>,
@@ -145,8 +146,9 @@ impl Observer for Log {
     }
 }
 
-/// Every packet that may have raised a pause of the scenario's run. A port sends frames before all else, so a pause that starts its
-/// transmission right behind other packets was raised during the last of them, or of the frames between; any other at that instant.
+/// Returns every packet that may have caused a pause in the scenario's run. A port sends frames first. A pause that
+/// starts right behind other packets was therefore caused during the last of these, or during the frames between. Any
+/// other pause was caused at the instant it starts.
 fn causes(scenario: &Scenario) -> Vec<Cause> {
     let (_, mut logs) = Simulation::new(scenario, 1).observe_any(Log::default, &Watch::default());
     let Log { came, left } = logs.remove(0);
@@ -183,7 +185,7 @@ fn causes(scenario: &Scenario) -> Vec<Cause> {
     causes
 }
 
-/// A port that sends nothing has nothing that may go: what waits there is held, and said to be.
+/// Expects no wait without a cause: a port sends nothing only if its packets are paused, and the record says so.
 #[test]
 fn no_packet_waits_for_nothing() {
     each(all(), |subject| {

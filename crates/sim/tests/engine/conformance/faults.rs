@@ -1,4 +1,4 @@
-//! Under losses, failing links and buffers of a few packets no rule is broken, every event checked, and every flow finishes.
+//! With losses, failing links and buffers of a few packets, every event keeps all rules, and every flow finishes.
 
 use crate::common::audit::Report;
 use crate::common::watched;
@@ -10,7 +10,7 @@ use backwater_schemes::build::headroom;
 use backwater_sim::Outcome;
 use backwater_types::{BitsPerSec, Duration, Instant};
 
-/// A dumbbell with three flows across and one back, of 200 KB each, and small ones that come later.
+/// Returns a dumbbell with three flows across and one back, of 200 KB each, and later small ones.
 pub(super) fn crowd(more: &str) -> String {
     let flow = |start: u64, src: u64, dst: u64, bytes: u64| {
         format!("  {{ start = \"{start} ns\", src = \"host{src}\", dst = \"host{dst}\", bytes = \"{bytes} B\" }},\n")
@@ -28,7 +28,7 @@ pub(super) fn crowd(more: &str) -> String {
     )
 }
 
-/// No rule broken, and every flow finished.
+/// Checks that the run breaks no rule and finishes every flow.
 fn sound(name: &str, scenario: &Scenario) -> (Outcome, Report) {
     let (outcome, report) = watched(scenario, 1, None);
     assert!(report.faults.is_empty(), "{name}: {:?}", report.faults);
@@ -70,7 +70,8 @@ fn links_go_down_and_come_back() {
     });
 }
 
-/// Room for so many full packets, beside what PFC and credits set aside for each of the four ports.
+/// Returns a scenario with buffer for this many full packets, beside the memory that PFC or credits set aside for the
+/// four ports.
 fn tiny(subject: &Subject, packets: u64) -> Scenario {
     let ships = subject.scenario(&crowd(""));
     let (host, switch) = (&ships.host, &ships.switch);

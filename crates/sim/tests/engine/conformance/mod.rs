@@ -1,17 +1,17 @@
-//! What every scheme and transport does, by being registered: no test here names one.
+//! Tests that hold for every registered scheme and transport; none of them names one.
 //!
 //! | module | property |
 //! |---|---|
-//! | `closed_form` | a flow alone takes what a packet-by-packet recursion gives, and beyond it what its host states |
+//! | `closed_form` | a flow alone takes the time of a packet-by-packet recursion plus the time that its host states |
 //! | `sharing` | two flows into one port get half each |
-//! | `faults` | under losses, flaps and tiny buffers no rule is broken, and every flow finishes |
-//! | `digests` | threads, windows and how the switch's type is chosen do not matter |
-//! | `passing` | a switch that lets a packet pass does what it does when it queues and takes it, event by event |
-//! | `explained` | what flows waited for sums to their completion times |
-//! | `rates` | what receivers of such flows get over time sums to the flows' sizes |
+//! | `faults` | with losses, flaps and tiny buffers no rule is broken, and every flow finishes |
+//! | `digests` | threads, windows and the choice of the switch's type do not change outcomes |
+//! | `passing` | the fast path through an empty port equals enqueue and dequeue, event by event |
+//! | `explained` | the waits of a flow sum to its completion time |
+//! | `rates` | the rates of explained flows sum to the flows' sizes |
 //! | `parameters` | unknown and extreme parameters are refused by name, or run |
 //!
-//! That nothing is allocated per packet takes a process of its own: `tests/allocations.rs`.
+//! `tests/allocations.rs` needs its own process; it tests that no packet causes an allocation.
 
 mod closed_form;
 pub mod digests;

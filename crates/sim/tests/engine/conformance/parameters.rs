@@ -1,5 +1,5 @@
-//! For every key of `[switch]` and `[host]` that the JSON schema has: neighbours that are not keys are refused by name; extreme
-//! values are refused by place, key and value, or give a network that runs, in memory that is bounded.
+//! Tries every key of `[switch]` and `[host]` in the JSON schema. Misspelt keys must be refused by name. Extreme values
+//! must be refused by place, key and value, or give a network that runs in bounded memory.
 
 use crate::conformance::registry::{NOTHING, Subject, each, schemes};
 use backwater_scenario::{Error, scenario_schema};
@@ -12,16 +12,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// All that reading, building and running may allocate: hundreds of times what any scheme as it ships takes for three hosts.
+/// Limit of allocations for reading, building and running: hundreds of times the need of any shipped scheme with three
+/// hosts.
 const MEMORY: usize = 1 << 30;
 
-/// A key of a table and the values to try, as TOML.
+/// A key and the values to try, as TOML.
 struct Leaf {
     key: String,
     values: Vec<String>,
 }
 
-/// The keys of the tables for switches and hosts, and the tables.
+/// Returns the keys of the tables for switches and hosts, and the tables.
 fn keys() -> (Vec<Leaf>, Vec<String>) {
     let schema = scenario_schema();
     let (mut leaves, mut tables) = (Vec::new(), Vec::new());
@@ -74,7 +75,7 @@ fn walk(root: &Json, schema: &Json, key: &str, leaves: &mut Vec<Leaf>, tables: &
     }
 }
 
-/// Says where the value was written, under what key, and what it is.
+/// Whether the error names the place, the key and the value.
 fn is_plain(error: &Error) -> bool {
     let said = error.value.is_some() || error.problem.starts_with("missing");
     !error.place.is_empty() && !error.key.is_empty() && said && error.to_string().contains(&error.key)
@@ -89,7 +90,7 @@ fn unknown_keys_are_refused_by_name() {
     each(schemes(), |subject| {
         for key in &unknown {
             let error = subject.with(&format!("{key} = 7")).load(NOTHING).expect_err(key);
-            // Of a choice that may be a table, what is refused is the table with that key.
+            // Where a key may hold a table or another type, the error names the table with the unknown key.
             let within =
                 |rest: &str| error.value.as_ref().is_some_and(|value| value.contains(rest.trim_start_matches('.')));
             let named = error.key == *key || key.strip_prefix(&error.key).is_some_and(within);

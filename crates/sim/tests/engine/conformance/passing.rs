@@ -1,4 +1,4 @@
-//! A switch that lets packets pass empty ports does what one does that queues and takes them, event by event.
+//! The fast path that bypasses an empty port acts like enqueue and dequeue, event by event.
 
 use crate::conformance::digests::{busy, digest};
 use crate::conformance::registry::{NOTHING, Subject, each, profiled, schemes};
@@ -14,19 +14,20 @@ use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, LibraryRand
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Two switches told the same, but that packets pass through the first where it lets them, and through a queue of the other.
+/// Two switches with the same input. The first may let packets bypass its queues; the second enqueues every packet.
 struct Twins<E: Extension> {
     passes: AnySwitch<E>,
     queues: AnySwitch<E>,
     passed: Arc<AtomicU64>,
-    /// What both draw from where all of a network do, senders too: what one is given is what the other was.
+    /// Generators of the two switches, where all nodes of a network draw from one. Before each draw, the second copies
+    /// the first's state.
     rand: Option<[LibraryRand; 2]>,
-    /// Of each twin.
+    /// Ports to poll, of each twin.
     to_poll: [Vec<PortId>; 2],
 }
 
 impl<E: Extension> Twins<E> {
-    /// What can be read off the two at `port` is the same.
+    /// Checks that both switches have the same readings at `port`.
     fn compare(&self, now: Instant, port: PortId) {
         let (a, b) = (self.passes.readings(), self.queues.readings());
         let read =
@@ -39,14 +40,14 @@ impl<E: Extension> Twins<E> {
         assert_eq!(self.passes.due(port), self.queues.due(port), "at {now:?}, port {port}");
     }
 
-    /// The twin that queues draws next what the other will.
+    /// Gives the enqueueing twin the generator state of the other.
     fn draw_alike(&self) {
         if let Some([passes, queues]) = &self.rand {
             queues.follow(passes);
         }
     }
 
-    /// `what` has both twins name the same ports to poll.
+    /// Checks that `what` makes both twins name the same ports to poll.
     fn poll(&mut self, to_poll: &mut Vec<PortId>, what: impl Fn(&mut AnySwitch<E>, &mut Vec<PortId>)) {
         let [a, b] = &mut self.to_poll;
         a.clear();
@@ -145,12 +146,12 @@ impl<E: Extension> DataPlane for Twins<E> {
 
 fn unmetered(subject: &Subject) -> Scenario {
     let mut scenario = busy(subject);
-    // Packets that are metered do not pass.
+    // Packets do not bypass queues where delays or active flows are measured.
     (scenario.measure.active_flows, scenario.measure.queueing_delay) = (false, false);
     scenario
 }
 
-/// Rules of switches that decide anew what may pass, beside those the schemes ship with.
+/// Parameters that change which packets may bypass queues, beside the values of the schemes.
 const RULES: [&str; 3] = [
     "switch.flowsail.hold = \"any\"\nswitch.flowsail.release_from = \"touch\"",
     "switch.flowsail.residue = \"drain\"",
@@ -164,7 +165,7 @@ fn passing_an_empty_port_leaves_the_traces_of_queueing() {
         let outcome = twins(&subject.name, &unmetered(subject));
         for rule in RULES.map(|rule| subject.with(rule)).iter().filter(|rule| rule.load(NOTHING).is_ok()) {
             let scenario = unmetered(rule);
-            // Where the rule is that of another scheme, it changes nothing.
+            // A rule of another scheme changes nothing.
             if digest(&scenario, 1).tables != outcome.tables {
                 twins(&rule.name, &scenario);
             }
@@ -172,11 +173,11 @@ fn passing_an_empty_port_leaves_the_traces_of_queueing() {
     });
 }
 
-/// Twins for any network.
+/// Maker of twins for any network.
 struct AllTwins {
     memory: Memory,
     passed: Arc<AtomicU64>,
-    /// What switches that queue draw from, where those that let pass have streams in common: as many.
+    /// Streams of the enqueueing twins, where the other twins share streams: copies of the shared ones.
     streams: OnceLock<Ns3Streams>,
 }
 

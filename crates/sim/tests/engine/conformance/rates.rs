@@ -1,4 +1,4 @@
-//! What receivers of explained flows get over time sums to what they were sent.
+//! The bytes in the rates of explained flows sum to the bytes sent to the receivers.
 
 use crate::conformance::explained::explained;
 use crate::conformance::faults::{crowd, lossy};
@@ -6,8 +6,8 @@ use crate::conformance::registry::{all, each};
 use backwater_types::Instant;
 use std::collections::BTreeMap;
 
-/// Of a flow of which nothing was sent again exactly its size, else as much more as came twice. Intervals are apart and
-/// in order.
+/// Expects the sum to be exactly the flow's size, plus at most the bytes of its retransmissions. Intervals are disjoint
+/// and in order.
 #[test]
 fn rates_sum_to_sizes() {
     each(all(), |subject| {
@@ -34,7 +34,7 @@ fn rates_sum_to_sizes() {
     });
 }
 
-/// Together with their headers what came is what the last links carried, where none was lost on the way.
+/// Expects payload plus headers to equal the bytes of the last links, where no packet was lost.
 #[test]
 fn rates_are_what_the_last_links_carried() {
     each(all(), |subject| {

@@ -1,4 +1,4 @@
-//! What is registered, as beginnings of scenario files.
+//! Registered schemes and transports, as first lines of scenario files.
 
 use backwater_scenario::model::Backpressure;
 use backwater_scenario::{Error, Scenario, load_str, scenario_schema};
@@ -12,34 +12,34 @@ use std::path::Path;
 pub struct Subject {
     /// Name in messages.
     pub name: String,
-    /// Keys that stand at the top of a scenario file, before any table.
+    /// Keys at the top of a scenario file, before any table.
     top: String,
 }
 
 impl Subject {
-    /// The scenario that has `rest` below; `Err` if this subject does not go with that.
+    /// Returns the scenario with `rest` below the keys; `Err` if they do not fit together.
     pub fn load(&self, rest: &str) -> Result<Scenario, Error> {
         let text = format!("{}{rest}", self.top);
         Ok(load_str(&text, Path::new("."), "test", &[], None)?.runs.remove(0).scenario)
     }
 
-    /// The scenario that has `rest` below.
+    /// Returns the scenario with `rest` below the keys.
     pub fn scenario(&self, rest: &str) -> Scenario {
         self.load(rest).unwrap_or_else(|error| panic!("{}: {error}\n{rest}", self.name))
     }
 
-    /// The same with another key at the top.
+    /// Returns the subject with one more key at the top.
     pub fn with(&self, key: &str) -> Subject {
         Subject { name: format!("{}, {key}", self.name), top: format!("{}{key}\n", self.top) }
     }
 }
 
-/// Every scheme, as it ships.
+/// Returns every scheme as it ships.
 pub fn schemes() -> Vec<Subject> {
     PRESETS.iter().map(|(name, _)| Subject { name: name.to_string(), top: format!("scheme = \"{name}\"\n") }).collect()
 }
 
-/// Every scheme in every profile, as far as the profile has it.
+/// Returns every scheme in every profile that supports it.
 pub fn profiled() -> Vec<Subject> {
     let schema = scenario_schema();
     let profiles = schema["$defs"]["Compat"]["oneOf"].as_array().expect("the names of profiles");
@@ -53,7 +53,8 @@ pub fn profiled() -> Vec<Subject> {
     subjects
 }
 
-/// Every transport over the switches of each kind of backpressure that it goes with, those of the first scheme that lets it.
+/// Returns every transport over each kind of backpressure that it supports, on the switches of the first scheme that
+/// allows it.
 pub fn transports() -> Vec<Subject> {
     let mut subjects = Vec::new();
     for transport in Transport::ALL {
@@ -61,7 +62,7 @@ pub fn transports() -> Vec<Subject> {
         let mut over: Vec<Backpressure> = Vec::new();
         for scheme in schemes() {
             let subject = scheme.with("host.nic_marks = false").with(&key);
-            // What packets carry beside their headers may make them longer than a quantum.
+            // Metadata may make packets longer than a quantum.
             let wide = subject.with("switch.quantum = \"2 KB\"");
             let subject = if subject.load(NOTHING).is_ok() { subject } else { wide };
             let Ok(scenario) = subject.load(NOTHING) else { continue };
@@ -75,19 +76,19 @@ pub fn transports() -> Vec<Subject> {
     subjects
 }
 
-/// Schemes and transports.
+/// Returns all schemes and transports.
 pub fn all() -> Vec<Subject> {
     schemes().into_iter().chain(transports()).collect()
 }
 
-/// Checks every subject, also after one has failed.
+/// Checks every subject, even after one has failed.
 pub fn each(subjects: Vec<Subject>, check: impl Fn(&Subject)) {
     let failed = |subject: &&Subject| catch_unwind(AssertUnwindSafe(|| check(subject))).is_err();
     let failed: Vec<&str> = subjects.iter().filter(failed).map(|subject| subject.name.as_str()).collect();
     assert!(failed.is_empty(), "said above: {}", failed.join("; "));
 }
 
-/// The least a scenario needs: two flows into one port, for five microseconds.
+/// The smallest scenario: two flows into one port for five microseconds.
 pub const NOTHING: &str = "[topology]\nkind = \"single-switch\"\nhosts = 3\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n\
                            [run]\nduration = \"5 us\"\nwarmup = \"0 s\"\ndrain = 1.0\n\
                            [[workload]]\nkind = \"long-lived\"\ncount = 2\nto = [\"host2\"]\n";

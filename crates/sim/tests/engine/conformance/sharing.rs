@@ -1,4 +1,4 @@
-//! Two endless flows into one port: each gets half, or one of them goes first, as their transport states.
+//! Two endless flows into one port get half each, or one of them goes first if their transport says so.
 
 use crate::common::run;
 use crate::conformance::registry::{NOTHING, Subject, each, schemes, transports};
@@ -6,13 +6,15 @@ use backwater_scenario::Scenario;
 use backwater_scenario::model::{Assignment, Backpressure, Scheduler};
 use backwater_transport::Site;
 
-/// How far from half of what both get a flow may be, over two milliseconds.
+/// Returns the largest allowed distance of a flow from half of the total, over two milliseconds.
 ///
-/// Where flows have queues of their own, deficit round robin owes a flow a quantum at most while both hold data, and a pause
-/// ends before a queue has long been empty: a few packets of 24,000, but in turns that need not be even: one in a hundred. In
-/// one FIFO the shares are what arrivals and end-to-end control make them. Senders that hear of one queue at different times,
-/// and cut and grow their rates in turn, are never equal, but nobody starves: two thirds of a half at least. So it is where a
-/// control aims for less than the port has: the scheduler has nothing to decide.
+/// With queues per flow, deficit round robin owes a flow at most a quantum while both have packets, and a pause ends
+/// soon after a queue empties. That is a few packets of 24,000; as pauses need not alternate evenly, one in a hundred
+/// is allowed.
+///
+/// In one FIFO, arrivals and end-to-end control decide the shares. Senders that react at different times are never
+/// equal, but none may starve: each gets at least two thirds of a half. The same holds where a control aims below the
+/// port's rate, as the scheduler then has nothing to decide.
 fn tolerance(scenario: &Scenario) -> f64 {
     match scenario.switch.assignment {
         _ if scenario.host.share() < 1.0 => 1.0 / 3.0,
@@ -25,18 +27,21 @@ fn tolerance(scenario: &Scenario) -> f64 {
     }
 }
 
-/// Of the port's rate that both get together, headers among it. What is paused at a share of a bandwidth-delay product runs dry at
-/// times, but no more than that. A control that states a recovery longer than the run is where its cuts have put it: two flows
-/// that start at the rate of the port fill it when both are cut by half, and half of it if that was not enough and they were again.
+/// Returns the least share of the port's rate that both flows must get together, with headers. Pausing at a fraction of
+/// a bandwidth-delay product may idle the port at times, but no more than that.
+///
+/// A control with a recovery longer than the run stays at the rate of its cuts. Two flows that start at line rate fill
+/// the port after one cut by half. If both were cut twice, they fill half of it.
 fn least_used(scenario: &Scenario) -> f64 {
     let site = Site { line_rate: 100e9, payload: scenario.host.payload.0, ..Site::default() };
     if scenario.host.recovery(site) > scenario.run.duration { 0.5 } else { 0.75 }
 }
 
-/// The port is crowded for four milliseconds, five hundred round trips for two rates to meet in; the second half counts.
+/// The port is crowded for four milliseconds, five hundred round trips for the rates to converge; the second half
+/// counts.
 #[test]
 fn two_long_flows_share_a_port() {
-    // A transport that has no control of its own needs a switch that stops it.
+    // A transport without rate control needs a switch that pauses it.
     let stops = |subject: &Subject| subject.scenario(NOTHING).switch.backpressure != Backpressure::None;
     each(schemes().into_iter().chain(transports().into_iter().filter(stops)).collect(), |subject| {
         let scenario = subject.scenario(
@@ -52,7 +57,7 @@ fn two_long_flows_share_a_port() {
         let switch = &scenario.switch;
         let ranks = switch.assignment == Assignment::Priority || switch.scheduler == Scheduler::Srf;
         if ranks && !scenario.host.shares() {
-            // One of them got ahead, has less left since, and goes first: the other has what that leaves of the port.
+            // One flow got ahead, has fewer bytes left and goes first; the other gets the rest of the port.
             println!("{}: {one:.3} and {two:.3} of the port", subject.name);
             assert!(one.max(two) >= 3.0 * one.min(two), "{}: {one:.3} and {two:.3} of the port", subject.name);
             return assert!(one + two >= 0.95, "{}: {one:.3} and {two:.3} of the port", subject.name);
