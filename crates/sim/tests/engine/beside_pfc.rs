@@ -1,11 +1,12 @@
-//! BFC on some switches and PFC on others: BFC pauses a neighbour that speaks only PFC by PFC, and obeys it.
+//! BFC on some switches and PFC on others: BFC pauses a PFC neighbour by PFC frames, and obeys its frames.
 
 use crate::common::{audited, run, scenario};
 use backwater_scenario::Scenario;
 use backwater_sim::Outcome;
 use backwater_types::DropReason;
 
-/// 6 MB to one of 32 hosts in 24 flows: BFC at the leaves, another scheme at the spines, little buffer everywhere.
+/// Returns a scenario of 6 MB to one of 32 hosts in 24 flows, with BFC at the leaves, another scheme at the spines, and
+/// small buffers.
 fn incast(scheme: &str, spines: &str) -> Scenario {
     let text = format!(
         "{scheme}\nswitch.buffer = \"600 KB\"\nhost.rto = \"1 ms\"\n\
@@ -23,7 +24,7 @@ fn dropped(outcome: &Outcome) -> u64 {
     outcome.drops.iter().map(|drops| drops.packets[DropReason::Buffer as usize]).sum()
 }
 
-/// Whether a neighbour held some port between a spine (`from`) or a leaf and the other layer by PFC.
+/// Whether PFC paused some port between the layers, at a node whose name starts with `from`.
 fn holds(scenario: &Scenario, outcome: &Outcome, from: &str) -> bool {
     let graph = backwater_scenario::topology::expand(&scenario.topology);
     let name = |node: u32| graph.nodes[node as usize].name.as_str();

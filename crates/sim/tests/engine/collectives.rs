@@ -1,4 +1,5 @@
-//! Flows that wait for others: closed forms on an idle network, barriers that hold, and the same bytes on any threads.
+//! Flows that wait for other flows: closed forms on an idle network, barriers, and the same outcome on any number of
+//! threads.
 
 use crate::common::{audited, run, scenario};
 use backwater_scenario::Scenario;
@@ -10,7 +11,7 @@ use backwater_sim::measure::summary::summary;
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::{Duration, Instant};
 
-/// `n` hosts on one switch, links of 100 Gb/s and 1 us; a byte takes 80 ps.
+/// Returns a scenario of `n` hosts on one switch with links of 100 Gb/s and 1 us; a byte takes 80 ps.
 fn star(scheme: &str, n: u16, keys: &str, workload: &str) -> Scenario {
     scenario(&format!(
         "scheme = \"{scheme}\"\n[topology]\nkind = \"single-switch\"\nhosts = {n}\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n{keys}\n\
@@ -18,7 +19,7 @@ fn star(scheme: &str, n: u16, keys: &str, workload: &str) -> Scenario {
     ))
 }
 
-/// Eight hosts below four leaves.
+/// Returns a scenario of eight hosts below four leaves.
 fn clos(scheme: &str, workload: &str) -> Scenario {
     let (preset, profile) = scheme.split_once('@').unwrap_or((scheme, ""));
     let compat = if profile.is_empty() { String::new() } else { format!("compat = \"{profile}\"\n") };
@@ -29,12 +30,13 @@ fn clos(scheme: &str, workload: &str) -> Scenario {
     ))
 }
 
-/// Alone over two links of 100 Gb/s and 1 us each: payload of 1000 B and headers of 48 B.
+/// Returns the time of a flow alone over two links of 100 Gb/s and 1 us each, with payloads of 1000 B and headers of 48
+/// B, ps.
 fn alone(bytes: u64) -> u64 {
     let packets = bytes.div_ceil(1000);
     let last = bytes - (packets - 1) * 1000 + 48;
     let full = if packets > 1 { 1048 } else { 0 };
-    // The last packet waits for the one before it at the first link, and that one, which is no shorter, at the second.
+    // The last packet waits for the one before it at both links, as that one is no shorter.
     80 * ((packets - 1) * 1048 + full.max(last) + last) + 2_000_000
 }
 
@@ -45,7 +47,8 @@ fn completion(outcome: &Outcome) -> u64 {
     summary(outcome)["collectives"][0]["completion_ps"].as_u64().expect("it has come to its end")
 }
 
-/// 2 (n - 1) steps, each as long as its part takes alone. Parts of one packet, whose acknowledgement is gone when the rank sends again.
+/// Expects 2 (n - 1) steps that take as long as their part alone. Parts of one packet are acknowledged before the rank
+/// sends again.
 #[test]
 fn a_ring_takes_its_steps_one_after_another() {
     for (n, part, iterations, compute) in [(2, 1000, 1, 20), (3, 1, 1, 20), (5, 700, 3, 150), (16, 1000, 2, 1000)] {
@@ -63,7 +66,7 @@ fn a_ring_takes_its_steps_one_after_another() {
     }
 }
 
-/// Acknowledgements go between data packets, one each at most, on both links.
+/// Expects acknowledgements to delay each step by at most one acknowledgement per data packet on both links.
 #[test]
 fn a_ring_of_many_packets_is_held_up_by_its_acknowledgements_alone() {
     let (n, part) = (4, 20_500);
@@ -77,7 +80,8 @@ fn a_ring_of_many_packets_is_held_up_by_its_acknowledgements_alone() {
     );
 }
 
-/// (microbatches - 1) x the work on one, which is longer than its way to the next rank, and (n - 1) x both for the last one.
+/// Expects (microbatches - 1) times the work on one, which exceeds the transfer to the next rank. The last microbatch
+/// adds (n - 1) times both.
 #[test]
 fn a_pipeline_fills_and_then_works_at_the_pace_of_a_rank() {
     for (n, batches, bytes) in [(2, 1, 1), (2, 8, 20_500), (6, 1, 20_500), (6, 12, 1000), (6, 12, 20_500)] {
@@ -86,13 +90,14 @@ fn a_pipeline_fills_and_then_works_at_the_pace_of_a_rank() {
             format!("pattern = \"pipeline\"\nbytes = \"{bytes} B\"\niterations = {batches}\ncompute = \"10 us\"");
         let outcome = run(&star("fifo", n as u16, "", &keys));
         let expected = (batches - 1) * work + (n - 1) * (work + alone(bytes));
-        // A rank begins to send as it receives the last of the next, whose acknowledgement may go first.
+        // A rank starts to send when it receives the last packet of the next microbatch, whose acknowledgement may go
+        // first.
         let slack = if n == 2 || batches == 1 { 0 } else { 2 * (n + batches) * ACK };
         assert!((expected..=expected + slack).contains(&completion(&outcome)), "{n} ranks, {batches} x {bytes} B");
     }
 }
 
-/// Of each flow of a collective that waits for others: when it could have started at the earliest, by the times of those.
+/// Checks that each dependent flow of a collective starts as soon as the flows it waits for allow.
 fn check_starts(outcome: &Outcome, pattern: &str, n: usize, compute: Duration) {
     let rows: Vec<FlowRow> = outcome.flows().take(outcome.started.len()).collect();
     let steps = match pattern {
@@ -142,7 +147,7 @@ fn job(pattern: &str) -> String {
 fn what_waits_starts_when_it_has_what_it_waits_for() {
     for scheme in SCHEMES {
         for pattern in ["ring", "all-to-all"] {
-            // Switches of the HPCC simulator lose nothing that would be sent again.
+            // Switches of the HPCC simulator lose no packets that would be retransmitted.
             let lossy = if scheme.contains('@') { "" } else { LOSSY };
             for faults in ["", lossy] {
                 let outcome = run(&clos(scheme, &format!("{BACKGROUND}{}{faults}", job(pattern))));
@@ -155,7 +160,7 @@ fn what_waits_starts_when_it_has_what_it_waits_for() {
     }
 }
 
-/// The link of one host is down for 300 us: nobody begins the second round before it is up.
+/// The link of one host is down until 300 us; no host may start the second round before.
 #[test]
 fn a_barrier_waits_for_the_slowest() {
     let slow = "[[fault]]\nlink = [\"host5\", \"leaf2\"]\ndown = [[\"1 us\", \"300 us\"]]\n";
@@ -198,7 +203,7 @@ fn threads_and_windows_do_not_matter() {
     }
 }
 
-/// When a flow started is a part of the outcome, even where nothing else tells it.
+/// The digest includes the start times of flows, even if nothing else depends on them.
 #[test]
 fn the_digest_covers_starts() {
     let mut outcome = run(&clos("bfc", &job("ring")));
@@ -211,7 +216,7 @@ fn the_digest_covers_starts() {
     assert_eq!(differ, ["flows"]);
 }
 
-/// Background ends with `run.duration`; a collective with itself, or with the last moment of the run.
+/// Background traffic ends with `run.duration`. A collective ends when it is complete, or with the run.
 #[test]
 fn a_collective_runs_to_its_end_unless_it_is_cut_off() {
     let text = format!("{BACKGROUND}{}", job("ring").replace("iterations = 4", "iterations = 40\ncompute = \"2 us\""));
@@ -232,7 +237,7 @@ fn a_collective_runs_to_its_end_unless_it_is_cut_off() {
     assert!(summary["collectives"][0]["completion_ps"].is_null() && summary["flows"]["unfinished"].as_u64() > Some(0));
 }
 
-/// What a run counts while it runs is what it has in the end.
+/// Expects the counters during the run to end at the totals of the run.
 #[test]
 fn progress_counts_flows_that_wait() {
     let scenario = clos("bfc", &format!("{BACKGROUND}{}", job("all-to-all")));
@@ -245,7 +250,7 @@ fn progress_counts_flows_that_wait() {
     }
 }
 
-/// Which flows there will be is known beforehand, when they start is not.
+/// The flows of a collective are known before the run; their start times are not.
 #[test]
 fn a_preview_and_an_estimate_count_flows_that_wait() {
     let scenario = clos("fifo", &job("ring"));

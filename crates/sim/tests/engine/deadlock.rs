@@ -1,7 +1,7 @@
-//! What is said of cycles of pauses before a run holds in it: packets take no other turns than those, a network
-//! without a cycle never stands still, and one with a cycle may.
+//! The check for cycles of pauses against runs: packets take only turns that the check knows. A network without a cycle
+//! never deadlocks, and one with a cycle may.
 //!
-//! `ten_thousand_networks_without_a_cycle_never_stand_still` is for `make test-long`.
+//! `ten_thousand_networks_without_a_cycle_never_stand_still` belongs to `make test-long`.
 
 use crate::common::random::Dice;
 use crate::common::{run, scenario};
@@ -16,7 +16,7 @@ use backwater_types::{DropReason, Instant, Kind, Packet, PortId};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
-/// Few queues, so that flows share them.
+/// Schemes with few queues, so that flows share them.
 const SCHEMES: [&str; 5] = [
     "scheme = \"bfc\"\nswitch.queues = 2",
     "scheme = \"bfc\"\nswitch.queues = 3",
@@ -25,8 +25,8 @@ const SCHEMES: [&str; 5] = [
     "scheme = \"pfc\"\nswitch.buffer = \"1 MB\"",
 ];
 
-/// Three to six switches, joined at random, or five or six in a ring with a chord at most. Hosts on most of them, each of
-/// which sends to several others at once; in a ring mostly to the second on, so that all links wait for the next.
+/// Draws a network: three to six switches in a random graph, or five or six in a ring with at most one chord. Each host
+/// sends to several others. In a ring most flows go to the second host on, so that every link waits for the next.
 fn network(dice: &mut Dice, keys: &str, bytes: &str) -> (String, Vec<[u64; 2]>) {
     let ring = dice.percent(35);
     let switches = if ring { dice.range(5, 6) } else { dice.range(3, 6) };
@@ -51,7 +51,7 @@ fn network(dice: &mut Dice, keys: &str, bytes: &str) -> (String, Vec<[u64; 2]>) 
         let _ = writeln!(out, "    {{ ends = [\"{a}\", \"{b}\"], rate = \"100 Gbps\", delay = \"1 us\" }},");
     };
     for host in 0..hosts {
-        // Apart, as far as it goes.
+        // Hosts get switches of their own as long as there are any.
         let at = if host < switches { host } else { dice.below(switches) };
         link(format!("h{host}"), format!("s{at}"));
     }
@@ -69,7 +69,7 @@ fn network(dice: &mut Dice, keys: &str, bytes: &str) -> (String, Vec<[u64; 2]>) 
     (out, pairs)
 }
 
-/// What a sweep came upon.
+/// Counts of a sweep.
 #[derive(Debug, Default)]
 struct Seen {
     acyclic: u64,
@@ -85,7 +85,7 @@ fn stands_still(scenario: &Scenario) -> bool {
     summary["ending"]["why"] == "standstill"
 }
 
-/// Networks number `cases`.
+/// Checks networks number `cases`.
 fn sweep(cases: std::ops::Range<u64>) -> Seen {
     let mut seen = Seen::default();
     for case in cases {
@@ -138,13 +138,13 @@ fn ten_thousand_networks_without_a_cycle_never_stand_still() {
     assert!(seen.stuck > 700 && seen.opened > 400, "{seen:?}");
 }
 
-/// Follows data packets from node to node, and writes down their turns.
+/// Follows data packets from node to node and records their turns.
 struct Turning {
-    /// `[node][port]`: what is there.
+    /// `[node][port]`: neighbour.
     peers: Vec<Vec<usize>>,
-    /// Of each packet the links that it is on, from where to where: it may be sent again while it is under way.
+    /// Links that carry a packet, as (from, to); a retransmission may be in flight beside the original.
     on: HashMap<(u32, u32), Vec<(usize, usize)>>,
-    /// The packet that a switch is about to put on a link which is down.
+    /// A packet that a switch is about to put on a failed link.
     lost: Option<(u32, u32, usize)>,
     seen: BTreeSet<[usize; 3]>,
 }
@@ -163,7 +163,7 @@ impl Turning {
         }
     }
 
-    /// Takes it off the first link that is so.
+    /// Removes the packet from the first of its links for which `is` holds.
     fn take(&mut self, packet: &Packet, is: impl Fn(&(usize, usize)) -> bool) -> Option<(usize, usize)> {
         let on = self.on.get_mut(&(packet.flow, packet.seq)).filter(|_| packet.kind == Kind::Data)?;
         on.iter().position(is).map(|at| on.remove(at))
@@ -189,7 +189,7 @@ impl Observer for Turning {
         self.take(packet, |(_, to)| *to == host);
     }
 
-    /// At a node, or on the link that it is being put on, which is told first.
+    /// Removes a packet dropped at a node. A drop on a failed link is reported before its transmission.
     fn dropped(&mut self, _now: Instant, node: usize, packet: &Packet, reason: DropReason) {
         if reason == DropReason::LinkDown {
             self.lost = Some((packet.flow, packet.seq, node));
@@ -199,7 +199,7 @@ impl Observer for Turning {
     }
 }
 
-/// With links that fail and come back while packets are under way, and without.
+/// Half of the networks have links that fail and recover while packets are in flight.
 #[test]
 fn packets_take_the_turns_that_are_known_and_no_others() {
     let (mut known, mut taken, mut changes) = (0, 0, 0);

@@ -1,9 +1,10 @@
-//! The same scenario, seed and version give the same bytes across builds, by digests kept in `golden_digests.txt`; on random
-//! networks, across threads and window sizes. For every registered scheme: `tests/conformance/digests.rs`.
+//! The same scenario, seed and version give the same bytes across builds, as digests in `golden_digests.txt` show.
+//! Random networks give the same bytes across threads and window sizes. `conformance/digests.rs` tests every registered
+//! scheme.
 //!
-//! This test runs with debug assertions, through tables of functions; the release build that Python drives, where
-//! published schemes are types of their own, is compared with the same file there. After a change that is meant to change
-//! outcomes: `BLESS=1 cargo test -p backwater-sim --test engine golden`.
+//! These tests run with debug assertions, where switches are called through `dyn`. `tests/published.rs` and
+//! `tests/test_api.py` compare release builds, which compile an engine per published scheme, with the same file. After
+//! an intended change of outcomes: `BLESS=1 cargo test -p backwater-sim --test engine golden`.
 
 use crate::common::random::{self, Family};
 use crate::common::scenario;
@@ -24,7 +25,7 @@ fn digest(scenario: &Scenario, threads: usize) -> Digests {
     Simulation::new(scenario, threads).run(&Watch::default()).digest
 }
 
-/// A small Clos with losses, flaps, sampling of queues and delays: everything the digest covers.
+/// Returns a small Clos with losses, flaps, and samples of queues and delays: everything that the digest covers.
 fn busy() -> Scenario {
     scenario(
         "scheme = \"bfc\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\n\
@@ -37,7 +38,7 @@ fn busy() -> Scenario {
     )
 }
 
-/// What is measured on the side changes no flow.
+/// Expects no flow to change when measurements are on.
 #[test]
 fn measuring_does_not_disturb() {
     let scenario = busy();
@@ -50,8 +51,8 @@ fn measuring_does_not_disturb() {
     assert_eq!(with.acknowledged, without.acknowledged);
 }
 
-/// Events of one instant are handled in the order in which they were scheduled. Nodes that run apart, on any number of
-/// threads, find the same order as a single list of all events.
+/// Events at one instant run in the order in which they were scheduled. Nodes that run separately, on any number of
+/// threads, must find the same order as a single list of all events.
 #[test]
 fn ranked_node_by_node_events_come_as_they_do_one_by_one() {
     let texts = (3_000_000..).map(|number| random::case(Family::Queues, number).toml);

@@ -1,4 +1,4 @@
-//! What a run records on request: waits, by hand, and single events.
+//! Records on request: waits, against times computed by hand, and single events.
 
 use crate::common::{node, scenario};
 use backwater_sim::record::events::{EventsWanted, What};
@@ -7,14 +7,14 @@ use backwater_sim::record::{Recorded, Wanted};
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::{Duration, Instant};
 
-/// A packet of 1,048 B at 100 Gb/s, a frame of 64 B, a link of 1 us; picoseconds.
+/// Transmission time of a packet of 1,048 B and of a frame of 64 B at 100 Gb/s, and delay of a link; ps.
 const PACKET: u64 = 83_840;
 const FRAME: u64 = 5_120;
 const LINK: u64 = 1_000_000;
 
-/// Three flows into one port with one queue, which pauses whoever sends into it while it holds anything. A goes
-/// through. B comes 10 ns later and waits for the rest of A. C has thirty packets; its first comes 10 ns after B, finds
-/// B waiting, and pauses C's NIC.
+/// Three flows into a port with one queue, which pauses every sender to it while it holds a packet. A passes. B arrives
+/// 10 ns later and waits for the rest of A. C has thirty packets. Its first arrives 10 ns after B, finds B waiting, and
+/// pauses C's NIC.
 const THREE: &str = r#"
 scheme = "bfc"
 switch.assignment = "single"
@@ -58,11 +58,11 @@ fn three_flows_one_queue_one_pause_by_hand() {
     };
     // A and B reach the switch 10 ns apart.
     let behind = PACKET - 10_000;
-    // C's first packet reaches the switch, and a PAUSE comes back; by then the 25th is on the link.
+    // C's first packet reaches the switch, and a PAUSE comes back. By then the 25th packet is on the link.
     let pause = 20_000 + PACKET + LINK + FRAME + LINK;
     let sent = (pause - 20_000).div_ceil(PACKET);
     assert_eq!(sent, 25);
-    // The port sends A, B and these in a row; with the last of them goes the RESUME.
+    // The port sends A, B and these packets back to back. The RESUME leaves with the last of them.
     let resume = PACKET + LINK + (2 + sent - 1) * PACKET + FRAME + LINK;
     let paused = resume - (20_000 + sent * PACKET);
     let mut expected = Vec::new();
@@ -79,7 +79,7 @@ fn three_flows_one_queue_one_pause_by_hand() {
     assert_eq!(outcome.received[2], Instant(20_000 + fct));
 }
 
-/// Two leaves and two spines, more than they can take, and a link that fails.
+/// Two leaves and two spines under overload, and a link that fails.
 const BUSY: &str = r#"
 seed = 3
 [topology]
@@ -134,7 +134,7 @@ fn events_are_the_same_on_any_number_of_threads() {
     }
 }
 
-/// Against the counters that every run keeps.
+/// Compares events with the counters that every run keeps.
 #[test]
 fn events_are_what_the_counters_count() {
     for scheme in ["bfc", "dctcp", "flowsail"] {
@@ -145,7 +145,7 @@ fn events_are_what_the_counters_count() {
         let held = |of: fn(&backwater_sim::measure::outcome::PortRow) -> u64| outcome.ports.iter().map(of).sum::<u64>();
         let pauses = held(|row| row.total.held.bfc_pauses + row.total.held.pfc_pauses + row.total.held.flow_pauses);
         let paused = count(&|what| what == What::Paused);
-        // Repetitions are none.
+        // Repeated pauses are no events.
         assert!(paused <= pauses && (paused > 0) == (pauses > 0), "{scheme}: {paused} of {pauses}");
         assert!(scheme == "dctcp" || paused > 0, "{scheme} pauses");
         assert!(scheme != "dctcp" || count(&|what| what == What::Marked) > 0, "{scheme} marks");

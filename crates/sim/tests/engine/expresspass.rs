@@ -1,5 +1,5 @@
-//! ExpressPass over whole networks: a flow of one packet takes what its request, its credit and its data take, to the picosecond; what is
-//! counted of credits adds up; and where credits meet in one port the data that they ask for finds it free.
+//! ExpressPass on whole networks. A flow of one packet takes the time of its request, credit and data, to the
+//! picosecond. Counts of credits add up. Where credits meet at one port, the data they request finds it free.
 
 use crate::common::{logged, row, run, scenario};
 use backwater_sim::measure::summary;
@@ -17,7 +17,8 @@ impl Observer for Credits {
     }
 }
 
-/// `links` are `(Gb/s, ns)`. A request and a packet there and a credit between them, none of which waits for anything.
+/// Sends one packet over `links`, `(Gb/s, ns)`. A request and a packet go forward and a credit comes back; nothing
+/// waits.
 #[test]
 fn one_packet_takes_a_request_a_credit_and_itself() {
     for links in [vec![(100, 1000); 2], vec![(100, 1000), (40, 500), (200, 123), (10, 700)]] {
@@ -37,7 +38,7 @@ fn one_packet_takes_a_request_a_credit_and_itself() {
     }
 }
 
-/// Flows of all sizes from everybody to everybody.
+/// Runs flows of all sizes between all hosts.
 fn mixed(more: &str) -> Outcome {
     run(&scenario(&format!(
         "scheme = \"expresspass\"\n{more}[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n\
@@ -63,7 +64,7 @@ fn each_credit_that_comes_sends_a_packet_or_is_wasted() {
         assert_eq!(shown("dropped"), dropped as f64);
         assert!((0.01..0.6).contains(&shown("waste")) && dropped > 0, "{summary:#}");
         println!("{more}waste {:.3}, {dropped} credits dropped of {}", shown("waste"), credits.received);
-        // Credits that are dropped are no loss of data.
+        // Dropped credits are no loss of data.
         assert_eq!(
             (summary["loss"]["dropped"].as_u64(), summary["loss"]["share_per_port"].as_f64()),
             (Some(0), Some(0.0))
@@ -71,7 +72,7 @@ fn each_credit_that_comes_sends_a_packet_or_is_wasted() {
     }
 }
 
-/// Early stops save credits.
+/// Expects early stops to save credits.
 #[test]
 fn early_stops_waste_fewer_credits() {
     let waste = |more: &str| {
@@ -98,7 +99,7 @@ fn credits_keep_queues_short_where_senders_meet() {
     assert!(dropped(DropReason::Buffer) == 0 && dropped(DropReason::Credit) > 100, "{}", dropped(DropReason::Credit));
     let most = outcome.samples.buffers.0.iter().map(|sample| sample.bytes).max();
     assert!(most < Some(16 * 1538), "{most:?} B in the switch");
-    // 7 MB in packets of 1460 B, each of which has 1622 B of the link.
+    // 7 MB in packets of 1460 B, each of which takes 1622 B of the link's time.
     let least = 7e6 / 1460.0 * 1622.0 * 80e-12;
     let took = outcome.received.iter().max().expect("seven").0 as f64 * 1e-12;
     assert!(took > least && took < 1.4 * least, "{took} s, at least {least} s");

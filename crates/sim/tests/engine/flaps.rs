@@ -1,4 +1,4 @@
-//! Links that go down and come back: routes avoid them meanwhile, nothing stays paused, and flows recover.
+//! Links that fail and recover: routes avoid them, no pause remains, and flows finish.
 
 use crate::common::log::Log;
 use crate::common::{audited, logged, node, scenario};
@@ -6,7 +6,7 @@ use backwater_scenario::Scenario;
 use backwater_sim::Outcome;
 use backwater_types::{DropReason, Instant};
 
-/// Two leaves, two spines; flows from leaf 0 to leaf 1, one every 2 us.
+/// Returns a scenario of two leaves and two spines, with a flow from leaf 0 to leaf 1 every 2 us.
 fn clos(scheme: &str, fault: &str) -> Scenario {
     let flow = |i: usize| {
         format!(
@@ -29,7 +29,7 @@ fn clos(scheme: &str, fault: &str) -> Scenario {
 const SCHEMES: [&str; 10] =
     ["bfc", "bfc-stochastic", "bfc-single", "bfc-flow-id", "dctcp", "pfc", "ideal-fq", "fifo", "flowsail", "ideal-fc"];
 
-/// Times at which data left by the link from `node` to `peer`.
+/// Returns the times at which data left on the link from `node` to `peer`.
 fn crossings(outcome: &Outcome, log: &Log, node: usize, peer: usize) -> Vec<u64> {
     let row = outcome.ports.iter().find(|row| (row.node as usize, row.peer as usize) == (node, peer)).expect("a link");
     log.departed.iter().filter(|d| (d.1, d.2) == (node, row.port)).map(|d| d.0).collect()
@@ -45,7 +45,7 @@ fn routes_avoid_a_link_that_is_down_and_take_it_up_again() {
         let over = |spine: &str| crossings(&outcome, &log, leaf, node(&outcome, spine));
         let (failing, sound) = (over("spine1"), over("spine0"));
         let during = |times: &[u64], slack: u64| times.iter().filter(|at| (from + slack..to).contains(*at)).count();
-        // What was queued drains into the void: 100 KB at most, 8 us.
+        // Packets already queued are lost: at most 100 KB, 8 us.
         assert_eq!(during(&failing, 8_000_000), 0, "{scheme}: nothing is routed there");
         assert!(during(&sound, 0) > 500, "{scheme}: the other way carries all");
         assert!(failing.iter().any(|at| *at < from) && failing.iter().any(|at| *at > to), "{scheme}: before and after");
@@ -62,7 +62,7 @@ fn whatever_flaps_flows_recover_and_nothing_stays_held() {
             link("leaf0", "spine0", twice),
             link("host5", "leaf1", twice),
             link("host0", "leaf0", "[\"3 us\", \"400 us\"]"),
-            // Both ways at once: no route is left for a while.
+            // Both links are down at once, so that no route is left for a while.
             link("leaf1", "spine0", "[\"40 us\", \"90 us\"]") + &link("leaf1", "spine1", "[\"70 us\", \"110 us\"]"),
         ] {
             let (outcome, report) = audited(&clos(scheme, &faults), 1);
@@ -73,10 +73,11 @@ fn whatever_flaps_flows_recover_and_nothing_stays_held() {
     }
 }
 
-/// A frame is lost if the link is down at any time between its first bit and its last at the other end, and only then.
+/// Expects the loss of exactly the frames that are on the link, from first bit sent to last bit received, at any time
+/// it is down.
 #[test]
 fn exactly_the_frames_on_the_link_are_lost() {
-    // One flow of 300 packets from host 0: packet i is on the link from 83 840 i to 83 840 (i + 1) + 1 us.
+    // Host 0 sends 300 packets: packet i is on the link from 83 840 i to 83 840 (i + 1) + 1 us.
     let (down, up) = (5_000_000u64, 5_200_000u64);
     let text = format!(
         "scheme = \"fifo\"\n[topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n\

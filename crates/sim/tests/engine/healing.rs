@@ -1,7 +1,8 @@
-//! A pause frame lost, doubled or late is healed by the first bitmap that arrives after it (spec A.9, A.11).
+//! The first bitmap that arrives after a lost, duplicated or late pause frame repairs its effect (spec A.9, A.11).
 //!
-//! Two switches; the second is slow and pauses the first, and one of its frames is tampered with on the way out. What the first
-//! switch was told is compared with what the second meant, one crossing earlier.
+//! There are two switches; the second is slow and pauses the first. One of its frames is lost, duplicated or delayed on
+//! departure. The test compares the pauses that the first switch received with those that the second intended one
+//! crossing earlier.
 
 use crate::common::log::Log;
 use crate::common::{row, scenario};
@@ -19,28 +20,28 @@ enum Mishap {
     None,
     Lost,
     Doubled,
-    /// Picoseconds.
+    /// Delay, ps.
     Late(u64),
 }
 
-/// What the switch meant to send, and which of it was tampered with.
+/// Frames that the switch intended to send: time, frame, and whether the frame was tampered with.
 type Record = Arc<Mutex<Vec<(u64, ControlFrame, bool)>>>;
 
-/// A switch one of whose PAUSE and RESUME frames meets with a mishap.
+/// A switch that tampers with one of its PAUSE and RESUME frames.
 struct Tamper {
     inner: AnySwitch,
     mishap: Mishap,
-    /// Frames up to it.
+    /// Frames left until that one, inclusive.
     left: u32,
-    /// When the late frame is to be sent.
+    /// Time to send the late frame.
     alarm: Instant,
-    /// The frame taken out, or to be sent again, and its port.
+    /// Frame to send late or again, and its port.
     kept: Option<(PortId, Sent)>,
     meant: Record,
 }
 
 impl Tamper {
-    /// A frame has been queued: a late one needs its alarm now, while timers are looked at.
+    /// Counts a queued frame. A late frame sets its alarm now, while the engine reads timers.
     fn on_frame_queued(&mut self, now: Instant, port: Option<PortId>) {
         if port.is_some() && self.left > 0 {
             self.left -= 1;
@@ -123,9 +124,9 @@ impl DataPlane for Tamper {
 }
 
 const PERIOD: u64 = 10_000_000;
-/// A frame from start to arrival: 64 B at 100 Gb/s and 1 us.
+/// Time of a frame from start to arrival, ps: 64 B at 100 Gb/s and 1 us.
 const CROSSING: u64 = 64 * 80 + 1_000_000;
-/// What a frame may wait for: a full packet.
+/// Longest wait of a frame, ps: a full packet in transmission.
 const WAIT: u64 = 1048 * 80;
 const FIRST: usize = 2;
 const SECOND: usize = 3;
@@ -139,13 +140,14 @@ fn slow_second_switch() -> Scenario {
     ))
 }
 
-/// Runs with a mishap to PAUSE or RESUME number `number`, from 1.
+/// Runs with a mishap to PAUSE or RESUME number `number`, from 1. Returns the log, the intended frames, and the last
+/// acknowledgement's time.
 fn run(mishap: Mishap, number: u32) -> (Log, Vec<(u64, ControlFrame, bool)>, u64) {
     let scenario = slow_second_switch();
     let simulation = Simulation::new(&scenario, 1);
     let (record, built) = (Record::default(), Mutex::new(FIRST));
     let plane = |shape: &Shape, params: &Table| {
-        // Switches are built in order.
+        // The engine builds switches in order.
         let mut node = built.lock().unwrap();
         *node += 1;
         let is_second = *node == SECOND + 1;
@@ -164,7 +166,7 @@ fn run(mishap: Mishap, number: u32) -> (Log, Vec<(u64, ControlFrame, bool)>, u64
     (logs.remove(0), meant, outcome.acknowledged[0].0)
 }
 
-/// What is held after each of these frames: `(time, queues)`.
+/// Returns the queues paused after each frame: `(time, queues)`.
 fn states(frames: impl Iterator<Item = (u64, ControlFrame)>) -> Vec<(u64, u64)> {
     let mut held = 0;
     let state = |(at, frame)| {
@@ -183,7 +185,7 @@ fn at(states: &[(u64, u64)], time: u64) -> u64 {
     states.iter().take_while(|(from, _)| *from <= time).last().map_or(0, |(_, held)| *held)
 }
 
-/// Moments at which the first switch was told something else than the second meant.
+/// Returns the instants at which the first switch's pauses differ from those that the second intended.
 fn differences(log: &Log, meant: &[(u64, ControlFrame, bool)]) -> Vec<u64> {
     let told = states(log.frames_received.iter().filter(|f| (f.1, f.2) == (FIRST, 1)).map(|f| (f.0, f.3)));
     let meant = states(meant.iter().map(|(at, frame, _)| (*at + CROSSING, *frame)));
@@ -194,14 +196,15 @@ fn differences(log: &Log, meant: &[(u64, ControlFrame, bool)]) -> Vec<u64> {
     moments
 }
 
-/// Tampers with each of the first frames in turn; returns how often the first switch was misled.
+/// Tampers with each of the first frames in turn. Returns the number of runs in which the first switch had wrong
+/// pauses.
 fn check(mishap: Mishap, is_pause: bool) -> usize {
     let mut misled = 0;
     for number in (1..=12).filter(|n| (n % 2 == 1) == is_pause) {
         let (log, meant, _) = run(mishap, number);
         let (sent, frame, _) = *meant.iter().find(|(_, _, tampered)| *tampered).expect("there are so many frames");
         assert_eq!(matches!(frame, ControlFrame::Pause(_)), is_pause);
-        // The last moment at which the frame itself can still do harm.
+        // Last instant at which the frame itself can still do harm.
         let arrives = sent + CROSSING + if let Mishap::Late(by) = mishap { by + WAIT } else { 0 };
         let bitmaps = log.frames_received.iter().filter(|f| (f.1, f.2) == (FIRST, 1) && f.0 >= arrives);
         let healed =
@@ -213,7 +216,7 @@ fn check(mishap: Mishap, is_pause: bool) -> usize {
             "{mishap:?} {number}: {wrong:?}, healed at {healed}"
         );
         misled += !wrong.is_empty() as usize;
-        // And the switch acts on it: whenever it is let go it sends, at that instant.
+        // The switch acts on the repair: it sends at the instant of its release.
         if mishap == Mishap::Lost && !is_pause {
             let left: Vec<u64> = log.departed.iter().filter(|d| (d.1, d.2) == (FIRST, 1)).map(|d| d.0).collect();
             let quiet = |at: &&u64| (sent + CROSSING..healed).contains(at);
@@ -241,7 +244,7 @@ fn a_lost_resume_is_healed_by_the_first_refresh() {
     assert_eq!(check(Mishap::Lost, false), 6);
 }
 
-/// Level-triggered: once more changes nothing, not even the times.
+/// Frames are level-triggered: a repetition changes nothing, not even times.
 #[test]
 fn a_doubled_frame_does_nothing() {
     assert_eq!(check(Mishap::Doubled, true) + check(Mishap::Doubled, false), 0);
@@ -249,7 +252,7 @@ fn a_doubled_frame_does_nothing() {
     assert_eq!(plain.0.departed, doubled.0.departed);
 }
 
-/// Late enough to arrive after the frame that takes it back.
+/// Delays include some that let the frame arrive after the frame that revokes it.
 #[test]
 fn a_late_frame_is_healed_by_the_first_refresh_after_it() {
     for by in [500_000, 3_000_000, 9_000_000, 14_000_000, 25_000_000] {

@@ -1,12 +1,11 @@
-//! Homa on whole networks, beyond what every transport does: grants that keep the line busy, the shortest message first, and where
-//! scheduled packets wait.
+//! Homa on whole networks: grants that keep the line busy, shortest message first, and delays of scheduled packets.
 
 use crate::common::{run, scenario, watched};
 use backwater_scenario::Scenario;
 use backwater_sim::Outcome;
 use backwater_types::Instant;
 
-/// Two leaves and four spines between eight hosts each, 8 us there and back.
+/// Returns a scenario of two leaves with eight hosts each, and four spines; 8 us there and back.
 fn clos(scheme: &str, rest: &str) -> Scenario {
     scenario(&format!(
         "scheme = \"{scheme}\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 4\nhosts_per_leaf = 8\n\
@@ -14,7 +13,7 @@ fn clos(scheme: &str, rest: &str) -> Scenario {
     ))
 }
 
-/// Messages one by one: start in ns, source, destination, bytes.
+/// Runs listed messages: start in ns, source, destination, bytes.
 fn listed(scheme: &str, messages: &[(u64, u32, u32, u64)]) -> Outcome {
     let row = |(start, src, dst, bytes): &(u64, u32, u32, u64)| {
         format!("  {{ start = \"{start} ns\", src = \"host{src}\", dst = \"host{dst}\", bytes = \"{bytes} B\" }},\n")
@@ -28,8 +27,9 @@ fn listed(scheme: &str, messages: &[(u64, u32, u32, u64)]) -> Outcome {
     ))
 }
 
-/// RTTbytes are 100 packets, of which each takes 83.84 ns; a packet and its grant take 8 us, and four links' time each, 8.356 us: a
-/// message alone never waits for a grant. Store and forward of n packets over four links and 4 us.
+/// Expects a message alone never to wait for a grant. RTTbytes are 100 packets of 83.84 ns each. A packet and its grant
+/// take 8 us plus the transmission times of four links, 8.356 us together. The message then takes store and forward of
+/// n packets over four links plus 4 us.
 #[test]
 fn grants_keep_the_line_of_a_message_alone_busy() {
     for scheme in ["homa", "homa-ecmp"] {
@@ -42,8 +42,8 @@ fn grants_keep_the_line_of_a_message_alone_busy() {
     }
 }
 
-/// Three packets to a host to which three messages of 5 MB have been on their way for a while: theirs is the highest level in use,
-/// and what they wait for is at most the packet that has just started at each of four ports.
+/// Sends three packets to a host that receives three messages of 5 MB. The short message has the highest level in use,
+/// so it waits at most for the packet in transmission at each of four ports.
 #[test]
 fn a_short_message_does_not_wait_for_long_ones() {
     for scheme in ["homa", "homa-ecmp"] {
@@ -57,8 +57,9 @@ fn a_short_message_does_not_wait_for_long_ones() {
     }
 }
 
-/// Messages to one host, each shorter than all before: it goes ahead of them, and leaves them the levels they had. They are done in
-/// the order of their sizes, the last to come as soon as if it were alone, and the port is never idle.
+/// Sends messages to one host, each shorter than all before. Each goes ahead of the longer ones and leaves their levels
+/// unchanged. Messages finish in the order of their sizes, the last to start as early as if alone, and the port is
+/// never idle.
 #[test]
 fn a_message_with_less_left_goes_ahead_of_those_with_more() {
     let sizes: Vec<u64> = (1..=7).rev().map(|k| k * 400_000).collect();
@@ -70,14 +71,15 @@ fn a_message_with_less_left_goes_ahead_of_those_with_more() {
         assert!(done.is_sorted_by(|longer, shorter| longer > shorter), "{scheme}: {done:?}");
         let packet = 83_840;
         let (alone, took) = (4_000_000 + 403 * packet, done[6].since(Instant(starts(6) * 1000)).0);
-        // It waits for what the others have sent unasked and has not left.
+        // The message waits for the unscheduled packets of the others that are still queued.
         assert!((alone..alone + 20_000_000).contains(&took), "{scheme}: {took} ps, alone {alone}");
         let all = 4_000_000 + (sizes.iter().sum::<u64>() / 1000 + 3) * packet;
         assert!((all..all + 2_000_000).contains(&done[0].0), "{scheme}: {:?}, all packets at {all}", done[0]);
     }
 }
 
-/// A busy network without losses: nothing is sent twice, and scheduled packets have been seen to wait towards hosts.
+/// In a busy network without losses, expects no retransmissions, and measured delays of scheduled packets at ports to
+/// hosts.
 #[test]
 fn nothing_is_sent_twice_where_nothing_is_lost_and_scheduled_packets_are_metered() {
     for scheme in ["homa", "homa-ecmp"] {
@@ -97,7 +99,7 @@ fn nothing_is_sent_twice_where_nothing_is_lost_and_scheduled_packets_are_metered
         let scheduled: u64 =
             outcome.scheduled_delays.iter().flat_map(|(_, delays)| delays.bins()).map(|(_, _, n)| n).sum();
         assert!(scheduled > all / 2 && scheduled < all, "{scheduled} of {all}: 82 % of Hadoop's bytes are scheduled");
-        // Sprayed packets find all paths, and wait for no more than others that chose the same.
+        // Sprayed packets find all paths, and wait only for others that chose the same one.
         let mean = |hop: (u8, u8)| {
             let (_, delays) = outcome.scheduled_delays.iter().find(|(layers, _)| *layers == hop).expect("it is there");
             delays.sum as f64 / delays.bins().map(|(_, _, n)| n).sum::<u64>() as f64 / 1e6

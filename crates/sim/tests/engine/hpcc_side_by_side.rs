@@ -1,7 +1,7 @@
 //! `compat = "hpcc-sim"` against the event-by-event model of that simulator, flow by flow.
 //!
-//! The model (common/hpcc_model.rs) knows nothing of Backwater. Every flow has to end at the same nanosecond in both; anything less
-//! and synchronised flows drift apart by percents. Each test prints how many do:
+//! The model (common/hpcc_model.rs) shares no code with Backwater. Every flow must end at the same nanosecond in both,
+//! as any difference would make synchronised flows drift apart by percents. Each test prints the number of equal flows:
 //! `cargo test --release -p backwater-sim --test engine hpcc_side_by_side -- --nocapture`.
 
 use crate::common::hpcc_model::{Cc, Config, Down, Ecn, FlowSpec, Link, Net, Order};
@@ -17,13 +17,14 @@ const GBPS: u64 = 1_000_000_000;
 /// `(source, destination, bytes, start ns)`.
 type Flows = Vec<(usize, usize, u64, u64)>;
 
-/// With `assignment = "class"`: the priority group of flow number `i`, most often that whose pauses hold ACKs.
+/// Returns the priority group of flow number `i` under `assignment = "class"`. Most flows get group 3, whose pauses
+/// also stop ACKs.
 fn group(scenario: &Scenario, i: usize) -> Option<u8> {
     let several = scenario.switch.assignment == Assignment::Class;
     several.then(|| [3, 1, 3, 5, 2, 3, 7, 6, 4][i % 9])
 }
 
-/// A scenario of these flows in the profile.
+/// Returns a scenario of these flows in the profile.
 fn profile(scheme: &str, topology: &str, flows: &Flows) -> Scenario {
     let text = format!(
         "scheme = \"{scheme}\"\ncompat = \"hpcc-sim\"\n[topology]\n{topology}\n\
@@ -47,7 +48,7 @@ fn profile(scheme: &str, topology: &str, flows: &Flows) -> Scenario {
     scenario
 }
 
-/// Completion times by the engine, nanoseconds.
+/// Returns the engine's completion times, ns.
 fn engine(scenario: &Scenario) -> Vec<Option<u64>> {
     let outcome = Simulation::new(scenario, 1).run(&Watch::default());
     let fct = |row: backwater_sim::measure::outcome::FlowRow| {
@@ -56,7 +57,7 @@ fn engine(scenario: &Scenario) -> Vec<Option<u64>> {
     outcome.flows().map(fct).collect()
 }
 
-/// Completion times by the model, nanoseconds.
+/// Returns the model's completion times, ns.
 fn model(scenario: &Scenario, flows: &Flows, order: Order) -> Vec<Option<u64>> {
     let graph = expand(&scenario.topology);
     let net = Net {
@@ -79,7 +80,7 @@ fn model(scenario: &Scenario, flows: &Flows, order: Order) -> Vec<Option<u64>> {
         var_win: true,
         has_win: true,
     };
-    // Of each link that has one: its place, and the fault.
+    // Index and fault of each link with a fault.
     let faults = graph.links.iter().enumerate().flat_map(|(place, link)| {
         let ends = [&graph.nodes[link.a].name, &graph.nodes[link.b].name];
         let on = |fault: &&Fault| fault.link.iter().all(|end| ends.contains(&end));
@@ -146,7 +147,7 @@ fn dumbbell(left: usize, right: usize) -> String {
 const CLOS: &str = "kind = \"leaf-spine\"\nleaves = 8\nspines = 8\nhosts_per_leaf = 16\nhost_rate = \"100 Gbps\"\n\
                     core_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n";
 
-/// Largest relative difference of any flow, printed with the times.
+/// Returns the largest relative difference of a flow's completion times, and prints the times.
 fn worst(name: &str, scheme: &str, topology: &str, flows: &Flows) -> f64 {
     worst_of(name, scheme, topology, flows, true)
 }
@@ -205,7 +206,7 @@ fn flows_that_share_a_port() {
     }
 }
 
-/// Every size on every usual rate, by the simulator's arithmetic in floating point and by ours in integers.
+/// Every size at every usual rate gives the same time in the simulator's floating point and in our integers.
 #[test]
 fn every_transmission_takes_as_long() {
     for rate in [1, 10, 25, 40, 50, 100, 200, 400, 800].map(|gbps| gbps * GBPS) {
@@ -220,7 +221,7 @@ fn every_transmission_takes_as_long() {
     }
 }
 
-/// A row of links of any rate and delay, and flows of any size.
+/// A row of links of any rates and delays, and a flow of any size.
 #[test]
 fn lone_flows_are_exact() {
     let mut state = 3;
@@ -241,7 +242,8 @@ fn lone_flows_are_exact() {
     }
 }
 
-/// Core links four times as fast as hosts: other thresholds of pause and of marking, and bursts where speeds change.
+/// Core links are four times as fast as host links. Thresholds of pauses and marks differ, and bursts form where rates
+/// change.
 #[test]
 fn two_speeds_on_a_leaf_spine() {
     let topology = "kind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\nhost_rate = \"100 Gbps\"\n\
@@ -253,7 +255,7 @@ fn two_speeds_on_a_leaf_spine() {
     for _ in 0..600 {
         at += draw(3_000);
         let src = draw(16) as usize;
-        // Half of them to one leaf, so that pauses spread.
+        // Half of the flows go to one leaf, so that pauses spread.
         let dst = if draw(2) == 0 { (src + 1 + draw(15) as usize) % 16 } else { draw(4) as usize };
         if src != dst {
             flows.push((src, dst, 1 + draw(400_000), at));
@@ -264,7 +266,7 @@ fn two_speeds_on_a_leaf_spine() {
     }
 }
 
-/// Each sender's line rate is that of its own NIC: where it starts, and what its window is a share of.
+/// The line rate of each sender is its own NIC's rate. Flows start at it, and windows are computed relative to it.
 #[test]
 fn nics_of_three_speeds() {
     let link = |(host, rate): (usize, &u32)| {
@@ -289,7 +291,8 @@ fn nics_of_three_speeds() {
     }
 }
 
-/// Random flows on the Clos: sizes log-uniform from 200 B to 2 MB, Poisson arrivals at a load of 60 % of the core.
+/// Returns random flows on the Clos: sizes log-uniform from 200 B to 2 MB, Poisson arrivals at `load` of the core's
+/// capacity.
 fn clos_flows(count: usize, load: f64, incast: bool) -> Flows {
     let mut state = 7;
     let mut uniform = || (crate::common::hpcc_model::draw(&mut state) >> 11) as f64 / (1u64 << 53) as f64;
@@ -314,7 +317,7 @@ fn clos_flows(count: usize, load: f64, incast: bool) -> Flows {
     flows
 }
 
-/// Half of them to one leaf, so that pauses spread.
+/// Returns random flows, half of them to the first four hosts, so that pauses spread.
 fn crowd(hosts: usize, count: usize, seed: u64) -> Flows {
     let mut state = seed;
     let mut draw = |n: u64| crate::common::hpcc_model::draw(&mut state) % n;
@@ -329,12 +332,12 @@ fn crowd(hosts: usize, count: usize, seed: u64) -> Flows {
     (0..count).map(flow).collect()
 }
 
-/// Four leaves of four hosts, three spines.
+/// Four leaves with four hosts each, and three spines.
 const SMALL_CLOS: &str = "kind = \"leaf-spine\"\nleaves = 4\nspines = 3\nhosts_per_leaf = 4\nhost_rate = \"100 Gbps\"\n\
                           core_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n";
 
-/// A link of the core fails with packets on it and before it: other routes, lists in another order, packets that overtake others, and
-/// senders that send again what has arrived. Whatever becomes of what waited.
+/// A core link fails while packets are on it and queued for it. Routes and the order of queue pairs change, packets
+/// overtake others, and senders retransmit packets that have arrived. Queued packets are dropped or stay charged.
 #[test]
 fn a_link_goes_down() {
     let mut apart = Vec::new();
@@ -358,7 +361,8 @@ fn a_link_goes_down() {
     assert!(apart.is_empty(), "{apart:?}");
 }
 
-/// Links that lose packets, ACKs and pauses: by one stream of draws for all, by one for each of some, and by both.
+/// Links lose packets, ACKs and pauses, by one stream of draws for all links, by one stream for each of some links, or
+/// by both.
 #[test]
 fn links_lose_frames_by_ns3s_draws() {
     let core = (0..4).flat_map(|leaf| (0..3).map(move |spine| [format!("leaf{leaf}"), format!("spine{spine}")]));
@@ -385,8 +389,8 @@ fn links_lose_frames_by_ns3s_draws() {
     }
 }
 
-/// Several priority groups: queues of their own at switches, served in turn packet by packet, memory and pauses of their own, ACKs among
-/// their data, and NICs that pass by what is paused.
+/// Several priority groups. Switches have queues per group, served round-robin by packet, with their own memory and
+/// pauses. ACKs queue with the data of their group, and NICs skip paused groups.
 #[test]
 fn several_priority_groups() {
     let classes = "[switch]\nassignment = \"class\"\nqueues = 8\n";
@@ -405,7 +409,7 @@ fn several_priority_groups() {
     }
 }
 
-/// A flow that starts between two nanoseconds does so at the first of them: it ends when it would had it started then.
+/// Expects a flow that starts between two nanoseconds to end as if it had started at the first of them.
 #[test]
 fn flows_may_start_between_two_nanoseconds() {
     let flows: Flows = (0..60).map(|i| (i % 8, 8, 20_000 + 9_000 * i as u64, 1_501 * i as u64)).collect();
@@ -421,7 +425,7 @@ fn flows_may_start_between_two_nanoseconds() {
     }
 }
 
-/// L2_ACK_INTERVAL and RATE_BOUND.
+/// Tests the simulator's settings L2_ACK_INTERVAL and RATE_BOUND.
 #[test]
 fn packets_without_an_ack_and_without_a_gap() {
     let flows = crowd(8, 120, 5);
@@ -437,8 +441,8 @@ fn packets_without_an_ack_and_without_a_gap() {
     }
 }
 
-/// The other base that is written in one byte, steps before a cut, a part of the ACKs; and paths so long that what is measured has more
-/// bits than are looked at, so that switches draw for them too.
+/// Tests the other base with one-byte exponents, stages before a cut, and a share of the ACKs. Long paths give measured
+/// values more bits than the logarithm reads, so switches draw random numbers for the rest.
 #[test]
 fn pint_with_other_parameters() {
     let far = star(9).replace("\"1 us\"", "\"20 us\"");
@@ -456,7 +460,7 @@ fn pint_with_other_parameters() {
     }
 }
 
-/// Median and 99th percentile of `times` over `base`.
+/// Returns median and 99th percentile of `slowdowns`.
 fn quantiles(mut slowdowns: Vec<f64>) -> (f64, f64) {
     slowdowns.sort_by(f64::total_cmp);
     (slowdowns[slowdowns.len() / 2], slowdowns[(slowdowns.len() as f64 * 0.99) as usize])

@@ -1,17 +1,19 @@
-//! `compat = "hpcc-sim"` against numbers worked out by hand from the rules of the public HPCC simulator (docs/fidelity.md).
+//! `compat = "hpcc-sim"` against numbers computed by hand from the rules of the public HPCC simulator
+//! (docs/fidelity.md).
 //!
-//! There a 1048 B packet takes 83 ns on a 100 Gb/s link, a 60 B ACK takes 4 ns, and links delay by 1000 ns. A flow ends
-//! when its last ACK arrives at its sender. Each test prints what it measured: `cargo test --release -p backwater-sim --test engine hpcc_sim -- --nocapture`.
+//! In these rules a 1048 B packet takes 83 ns on a 100 Gb/s link, a 60 B ACK takes 4 ns, and links delay by 1000 ns. A
+//! flow ends when its last ACK arrives at its sender. Each test prints its results: `cargo test --release -p
+//! backwater-sim --test engine hpcc_sim -- --nocapture`.
 
 use crate::common::{audited, run, scenario};
 use backwater_sim::Outcome;
 
-/// Times from arrival to the last ACK, in order of arrival, nanoseconds.
+/// Returns the times from arrival to last ACK in order of arrival, ns.
 fn completions(outcome: &Outcome) -> Vec<u64> {
     outcome.flows().map(|row| (row.acknowledged.0 - row.flow.at.0) / 1000).collect()
 }
 
-/// A scenario of listed flows `(start ns, source, destination, bytes)` in the profile.
+/// Returns a scenario of listed flows `(start ns, source, destination, bytes)` in the profile.
 fn profile(scheme: &str, topology: &str, flows: &[(u64, usize, usize, u64)]) -> backwater_scenario::Scenario {
     let flows: String = flows
         .iter()
@@ -28,7 +30,7 @@ fn profile(scheme: &str, topology: &str, flows: &[(u64, usize, usize, u64)]) -> 
     ))
 }
 
-/// Hosts 0 to `left - 1` on one switch, one host on another, joined by a link: three links between them.
+/// Returns a dumbbell: hosts 0 to `left - 1` on one switch, one host on another, with three links between hosts.
 fn dumbbell(left: usize) -> String {
     format!(
         "kind = \"dumbbell\"\nleft = {left}\nright = 1\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n\
@@ -40,7 +42,8 @@ fn star(hosts: usize) -> String {
     format!("kind = \"single-switch\"\nhosts = {hosts}\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n")
 }
 
-/// 10 000 packets of 83 ns, the last one twice more, 3 x 1000 ns there, and an ACK of 3 x (4 + 1000) ns back.
+/// Expects 10 000 packets of 83 ns, two more transmissions of the last one, 3 x 1000 ns forward, and 3 x (4 + 1000) ns
+/// for an ACK.
 #[test]
 fn a_lone_flow_takes_what_the_formula_says() {
     for scheme in ["dctcp", "pfc"] {
@@ -54,10 +57,12 @@ fn a_lone_flow_takes_what_the_formula_says() {
     }
 }
 
-/// The shared link is never idle from its first packet on. Packet n of it is acknowledged (n + 2) x 83 ns + 3 x 1000 ns + 3 x 1004 ns
-/// after the start. The first flow sends 1 205 packets alone, up to 100 us, and every other one from there: its last is packet
-/// 1 205 + 2 x 8 795 = 18 795. The second's is packet 20 000, of which it has waited 100 us less. With DCTCP as with PFC alone:
-/// two windows stay below 300 KB, so nothing is marked.
+/// Expects the shared link never to idle after its first packet. Packet n is acknowledged (n + 2) x 83 ns + 3 x 1000 ns
+/// + 3 x 1004 ns after the start.
+///
+/// The first flow sends 1 205 packets alone, up to 100 us, then every other one. Its last packet is 1 205 + 2 x 8 795 =
+/// 18 795. The second flow's last is packet 20 000, and the flow started 100 us later. DCTCP gives the same times as
+/// PFC alone, since two windows stay below 300 KB and cause no marks.
 #[test]
 fn two_flows_share_a_link_packet_by_packet() {
     let end = |packet: u64| (packet + 2) * 83 + 3_000 + 3 * 1_004;
@@ -70,8 +75,8 @@ fn two_flows_share_a_link_packet_by_packet() {
     }
 }
 
-/// PFC alone: the port is never idle, and its last 16 packets, of 3 200, are the flows' last ones in turn: 15 x 83 ns from first to
-/// last. DCTCP: the same, but for the first flow, which ends twelve packets before the second.
+/// Expects the port never to idle under PFC alone. The last 16 of its 3 200 packets end the flows in turn, 15 x 83 ns
+/// from first to last. Under DCTCP the first flow ends twelve packets before the second, and the rest is the same.
 #[test]
 fn sixteen_flows_into_one_port() {
     for (scheme, range) in [("dctcp", 267_450..=269_691), ("pfc", 268_446..=269_691)] {

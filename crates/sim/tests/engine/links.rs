@@ -1,4 +1,5 @@
-//! What links did over time: in sum what ports counted, on any number of threads, and nothing of a run changes by it.
+//! Samples of links over time sum to the ports' counters on any number of threads, and sampling leaves the run
+//! unchanged.
 
 use crate::common::{run, scenario};
 use backwater_scenario::Scenario;
@@ -10,7 +11,7 @@ use std::collections::HashMap;
 const SMALL: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\nhost_rate = \"100 Gbps\"\n\
                      core_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"";
 
-/// Eight hosts under incast for 200 us, looked at until the end and no further.
+/// Returns a scenario of eight hosts under incast for 200 us, sampled to the end of the run.
 fn loaded(keys: &str) -> Scenario {
     scenario(&format!(
         "{keys}\n{SMALL}\n[run]\nduration = \"200 us\"\nwarmup = \"0 s\"\ndrain = 1.0\nall_finish = false\n\
@@ -20,7 +21,7 @@ fn loaded(keys: &str) -> Scenario {
     ))
 }
 
-/// `(node, port)`: bytes sent and time held, over all periods.
+/// Returns bytes sent and time paused by `(node, port)`, summed over all periods.
 fn sums(outcome: &Outcome) -> HashMap<(u32, u16), (u64, u64)> {
     let mut sums: HashMap<(u32, u16), (u64, u64)> = HashMap::new();
     for sample in &outcome.links {
@@ -48,7 +49,7 @@ fn periods_add_up_to_what_ports_counted() {
     }
 }
 
-/// FlowSail's frames name flows: between 0 and all of them are held, at any time.
+/// FlowSail's frames name flows, so from none to all of them are paused at any time.
 #[test]
 fn flows_are_held_one_by_one() {
     for scheme in ["flowsail", "ideal-fc"] {

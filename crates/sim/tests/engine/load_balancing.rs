@@ -1,4 +1,4 @@
-//! What keeps to one of several equal-cost paths, as the counters of ports show it: a flow, a flowlet, or a packet.
+//! Units that keep to one of several equal-cost paths, as the ports' counters show: flows, flowlets or packets.
 
 use crate::common::{run, scenario, watched};
 use crate::conformance::digests::digest;
@@ -6,7 +6,7 @@ use backwater_scenario::Scenario;
 use backwater_sim::Outcome;
 use backwater_types::Duration;
 
-/// Two leaves and four spines between four hosts each.
+/// Returns a scenario of two leaves with four hosts each, and four spines.
 fn clos(scheme: &str, balancing: &str, rest: &str) -> Scenario {
     scenario(&format!(
         "scheme = \"{scheme}\"\nswitch.load_balancing = {balancing}\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 4\n\
@@ -14,7 +14,7 @@ fn clos(scheme: &str, balancing: &str, rest: &str) -> Scenario {
     ))
 }
 
-/// Packets of data from the first leaf to each spine.
+/// Returns the data packets sent from the first leaf to each spine.
 fn up(outcome: &Outcome) -> Vec<u64> {
     let leaf = outcome.graph.nodes.iter().position(|node| node.name == "leaf0").expect("there is one") as u32;
     let spine = |node: u32| outcome.graph.nodes[node as usize].name.starts_with("spine");
@@ -22,7 +22,7 @@ fn up(outcome: &Outcome) -> Vec<u64> {
     ports.map(|port| port.total.sent.data().packets).collect()
 }
 
-/// One flow of ten thousand packets.
+/// Runs one flow of ten thousand packets; returns the packets sent to each spine.
 fn flow(balancing: &str) -> Vec<u64> {
     let outcome = run(&clos(
         "ideal-fq",
@@ -34,7 +34,7 @@ fn flow(balancing: &str) -> Vec<u64> {
     up(&outcome)
 }
 
-/// Four paths with a quarter of the packets each: 2500, which strays by 43.
+/// Expects a quarter of the packets on each of four paths: 2500, with a standard deviation of 43.
 #[test]
 fn packets_of_one_flow_take_all_paths_evenly() {
     let taken = flow("\"packet\"");
@@ -51,7 +51,7 @@ fn a_flow_without_gaps_keeps_its_path() {
     }
 }
 
-/// Datagrams of 1048 B at 1 Gb/s come 8.384 us apart.
+/// Datagrams of 1048 B at 1 Gb/s are 8.384 us apart.
 #[test]
 fn a_gap_lets_a_flow_take_another_path() {
     let taken = |gap: &str| {
@@ -70,7 +70,7 @@ fn a_gap_lets_a_flow_take_another_path() {
     assert!(narrow[0] > 480 && narrow[3] < 720, "596 each, which strays by 21: {narrow:?}");
 }
 
-/// Flows of all kinds, losses and a link that goes down.
+/// Returns a scenario of flows of all kinds, with losses and a failing link.
 fn busy(scheme: &str, balancing: &str) -> Scenario {
     clos(
         scheme,
@@ -96,7 +96,7 @@ fn threads_and_windows_do_not_matter_where_flows_are_split() {
     }
 }
 
-/// Go-back-N takes what overtakes for a loss and sends it again, and is done all the same.
+/// Go-back-N takes reordering for loss and retransmits, but still finishes.
 #[test]
 fn no_rule_is_broken_where_flows_are_split_and_every_flow_finishes() {
     for (scheme, balancing) in ["dctcp", "dctcp-tcp", "ideal-fq", "dqa"].into_iter().flat_map(|s| SPLIT.map(|b| (s, b)))

@@ -1,11 +1,11 @@
-//! BFC with credits loses nothing to full buffers, where plain BFC does.
+//! BFC with credits drops nothing for lack of buffer, where plain BFC does.
 
 use crate::common::{audited, run, scenario};
 use backwater_scenario::Scenario;
 use backwater_sim::Outcome;
 use backwater_types::DropReason;
 
-/// 20 MB to one of 32 hosts in 2000 flows at once, through switches of 1 MB.
+/// Returns a scenario of 20 MB to one of 32 hosts in 2000 simultaneous flows, with switches of 1 MB.
 fn incast(scheme: &str, more: &str) -> Scenario {
     let text = format!(
         "scheme = \"{scheme}\"\nhost.rto = \"20 ms\"\nswitch.buffer = \"1 MB\"\n{more}\

@@ -1,4 +1,4 @@
-//! The engine and everything around it, on whole networks. One binary, so that the checkers are compiled once.
+//! Tests of the engine on whole networks. One binary compiles the checkers only once.
 
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 

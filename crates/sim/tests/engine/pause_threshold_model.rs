@@ -1,21 +1,23 @@
 //! The pause-threshold model of BFC's appendix C against the simulator (spec C.2).
 //!
-//! One flow that never ends, into a switch at x times the rate at which it leaves; Th = a HRTT mu. The share of time for which
-//! the egress idles:
+//! One endless flow enters a switch at x times the rate at which it leaves; Th = a HRTT mu. The egress idles for this
+//! share of the time:
 //!
 //! ```text
 //! E(x, a) = (x - 1) / (a x + x^2 - 1)
 //! ```
 //!
-//! Set-up: a NIC at x times 100 Gb/s, propagation 1 us each way, so HRTT = 2 us and a = 1 is a threshold of 25 000 B. With one
-//! flow in one queue the last counted packet is the last of the queue, so the model's resume rule, "the queue is empty", holds
-//! up to that packet: RESUME is sent when its transmission starts, and the idle time is short by one packet (BFC-A16). Against
-//! it the loop is longer by the frame and by what is left of a packet in transmission (BFC-A18). At 1048 B, 84 ns, both are
-//! 4 % of HRTT; at 256 B, 20 ns, 1 %.
+//! Set-up: a NIC at x times 100 Gb/s and propagation of 1 us each way, so HRTT = 2 us, and a = 1 is a threshold of 25
+//! 000 B. With one flow in one queue, the last counted packet is the last of the queue. The model's resume rule, "the
+//! queue is empty", therefore holds up to that packet. RESUME is sent when the packet's transmission starts, and the
+//! idle time is one packet shorter (BFC-A16).
+//!
+//! The control loop in turn is longer by the frame and by the rest of a packet in transmission (BFC-A18). At 1048 B, 84
+//! ns, both effects are 4 % of HRTT; at 256 B, 20 ns, 1 %.
 
 use crate::common::{node, run, scenario};
 
-/// Share of time the egress idles, counted over whole milliseconds.
+/// Returns the share of time that the egress idles, over whole milliseconds.
 fn idle(x: f64, a: f64, wire: u64) -> f64 {
     let gbps = (x * 100.0).round() as u64;
     let threshold = (a * 25_000.0) as u64;
@@ -58,7 +60,7 @@ fn packets_of_256_bytes_come_within_one_and_a_half() {
     check(1.1, 1.0, 256, 0.015);
 }
 
-/// The model's maximum over x at a threshold of HRTT/4, HRTT and 2 HRTT: 0.308, 0.2 and 0.146 at x = 1 + sqrt(a).
+/// The model's maximum over x at thresholds of a HRTT, at x = 1 + sqrt(a).
 #[test]
 fn other_thresholds_follow_the_model() {
     for a in [0.25, 2.0, 4.0] {

@@ -1,5 +1,5 @@
-//! When a pause is asked for, takes effect and is lifted: exact times from the arithmetic of serialisation, propagation and the
-//! packet in transmission; and the headroom of PFC, which is just enough.
+//! Exact times at which a pause is requested, takes effect and ends, from serialisation, propagation and the packet in
+//! transmission. Also tests that PFC's headroom is just enough.
 
 use crate::common::log::Log;
 use crate::common::{logged, row, scenario};
@@ -11,7 +11,7 @@ const PACKET: u64 = 1048;
 const FRAME: u64 = 64;
 const ACK: u64 = 64;
 
-/// A sender on a fast link, a switch, a slow link, a receiver: `(ps per byte, ps of delay)`.
+/// A sender on a fast link, a switch, a slow link and a receiver: `(ps per byte, ps of delay)`.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     fast: (u64, u64),
@@ -32,45 +32,47 @@ impl Line {
         )
     }
 
-    /// Packet `i`, if nothing has paused the sender: when it has arrived at the switch.
+    /// Arrival of packet `i` at the switch, if no pause has stopped the sender.
     fn arrival(&self, i: u64) -> u64 {
         (i + 1) * PACKET * self.fast.0 + self.fast.1
     }
 
-    /// When its transmission by the switch starts, the queue never empty in between: the slow link sends back to back.
+    /// Start of packet `i`'s transmission by the switch, if the slow link sends back to back.
     fn departure(&self, i: u64) -> u64 {
         self.arrival(0) + i * PACKET * self.slow.0
     }
 
-    /// When a frame asked for at `at` starts on the link back to the sender: it waits for an acknowledgement on its way out.
+    /// Start of a frame requested at `at` on the link back to the sender. The frame waits for an acknowledgement in
+    /// transmission.
     fn frame_start(&self, at: u64) -> u64 {
         let ack = |i: u64| self.departure(i) + (PACKET + ACK) * self.slow.0 + 2 * self.slow.1;
         let busy = (0..).map(ack).take_while(|start| *start <= at).map(|start| start + ACK * self.fast.0).last();
         busy.map_or(at, |until| until.max(at))
     }
 
-    /// From the start of a frame to its arrival at the sender.
+    /// Time from the start of a frame to its arrival at the sender.
     fn frame_crossing(&self) -> u64 {
         FRAME * self.fast.0 + self.fast.1
     }
 
-    /// Packets whose transmission by the sender starts before `at`, back to back from time 0.
+    /// Number of packets that the sender starts before `at`, back to back from time 0.
     fn sent_before(&self, at: u64) -> u64 {
         at.div_ceil(PACKET * self.fast.0)
     }
 
-    /// Arrivals and departures at the switch in the order of time: `(time, packet, it arrives)`. Never two at a time here.
+    /// Arrivals and departures at the switch in order of time: `(time, packet, is an arrival)`. No two share an instant
+    /// here, except the first packet's.
     fn events(&self, packets: u64) -> Vec<(u64, u64, bool)> {
         let mut events: Vec<(u64, u64, bool)> =
             (0..packets).flat_map(|i| [(self.arrival(i), i, true), (self.departure(i), i, false)]).collect();
-        // The first packet leaves at the instant it arrives, after it arrives.
+        // The first packet departs at the instant of its arrival, after the arrival.
         events.sort_by_key(|(at, i, arrives)| (*at, !*arrives, *i));
         events
     }
 }
 
-/// Compares the first pause and its end: packet `asked` arrives and the switch asks to pause; at
-/// `resume_at` it lets go.
+/// Checks the times of the first pause and resume: the arrival of packet `asked` requests the pause, and `resume_at`
+/// ends it. Returns the number of packets sent before the pause takes effect.
 fn check(
     line: &Line,
     log: &Log,
@@ -88,7 +90,7 @@ fn check(
     assert_eq!(log.frames_sent[1], (resume_starts, 2, 0, resume), "{case}: the release leaves");
     let resumed = resume_starts + line.frame_crossing();
     assert_eq!(log.frames_received[1], (resumed, 0, 0, resume), "{case}: the release arrives");
-    // What the sender had started it finishes; the next packet starts when the release has arrived.
+    // The sender finishes the packet in transmission. The next one starts when the resume arrives.
     let burst = line.sent_before(paused);
     for (i, (at, ..)) in log.host_sent.iter().take(burst as usize).enumerate() {
         assert_eq!(*at, i as u64 * PACKET * line.fast.0, "{case}: packet {i} of the first burst");
@@ -97,18 +99,18 @@ fn check(
     burst
 }
 
-/// BFC (spec A.3, A.4): asked for by the first packet that finds more than the threshold queued, lifted when the last counted
-/// packet starts its transmission.
+/// BFC (spec A.3, A.4) requests a pause when a packet finds more than the threshold queued. It resumes when the last
+/// counted packet starts its transmission.
 #[test]
 fn bfc_pauses_and_resumes_to_the_picosecond() {
-    // 64 Gb/s against 200: 25 packets arrive while 8 leave, so within the first cycle nothing happens at one instant.
+    // At 64 Gb/s against 200, 25 packets arrive while 8 leave, so the first cycle has no two events at one instant.
     for (fast_ns, slow_ns) in [(1000, 1000), (333, 2000), (1701, 50)] {
         let line = Line::new(200, fast_ns, 64, slow_ns);
         for threshold in [1, 1047, 1048, 2100, 3000, 4192, 9000] {
             let more = format!("[switch.bfc]\nfixed_threshold = \"{threshold} B\"\nrefresh = \"1 ms\"\n");
             let (_, log) = logged(&scenario(&line.toml("bfc", &more)));
             let case = format!("{line:?}, threshold {threshold} B");
-            // The queue as each packet finds it.
+            // Queue length that each packet finds.
             let (mut queued, mut asked) = (0, None);
             let mut last_counted = 0;
             for (_, i, arrives) in line.events(200) {
@@ -138,10 +140,10 @@ fn bfc_pauses_and_resumes_to_the_picosecond() {
     }
 }
 
-/// PFC (baselines 0.4): the ingress accounting of `pfc`, replayed over the arrivals and departures.
+/// PFC (baselines 0.4): replays the ingress accounting of `pfc` over the arrivals and departures.
 #[test]
 fn pfc_pauses_and_resumes_to_the_picosecond() {
-    // More than two delays at 200 Gb/s: 85 050 B for the longest link here.
+    // Headroom above two delays at 200 Gb/s, 85 050 B for the longest link here.
     let (headroom, buffer) = (90_000, 200_000);
     let pool = buffer - 2 * headroom;
     for (fast_ns, slow_ns) in [(1000, 1000), (333, 2000), (1701, 50)] {
@@ -183,7 +185,8 @@ fn pfc_pauses_and_resumes_to_the_picosecond() {
     }
 }
 
-/// Between switches: the upstream switch finishes the packet it has begun, and starts again at the instant of release.
+/// Between switches: the upstream switch finishes its packet in transmission, and starts again at the instant of
+/// release.
 #[test]
 fn a_switch_obeys_as_a_nic_does() {
     let text = format!(
@@ -207,7 +210,7 @@ fn a_switch_obeys_as_a_nic_does() {
             panic!("a pause, then its release: {pair:?}");
         };
         let next = left.iter().find(|at| **at > *paused);
-        // At 100 Gb/s behind a link of the same rate the queue holds packets when it is released.
+        // At 100 Gb/s, behind a link of the same rate, the queue has packets when it is released.
         if let Some(next) = next {
             assert_eq!(next, resumed, "the first packet after the pause");
             cycles += 1;
@@ -216,8 +219,8 @@ fn a_switch_obeys_as_a_nic_does() {
     assert!(cycles >= 5, "{cycles}");
 }
 
-/// A sender at line rate into a switch whose egress stands still, and one packet the other way, which starts at `other_ns`, for
-/// the pause to wait for.
+/// Runs a sender at line rate into a switch with a near-idle egress. One packet in the other direction starts at
+/// `other_ns`, so that the pause may wait for it.
 fn overrun(gbps: u64, delay_ns: u64, headroom: u64, other_ns: u64) -> Log {
     let link = |host: u64, gbps: f64| {
         format!("{{ ends = [\"host{host}\", \"switch0\"], rate = \"{gbps} Gbps\", delay = \"{delay_ns} ns\" }}")
@@ -234,7 +237,7 @@ fn overrun(gbps: u64, delay_ns: u64, headroom: u64, other_ns: u64) -> Log {
     logged(&scenario(&text)).1
 }
 
-/// When the switch asked host0 to pause, and how long its frame waited.
+/// Returns the time at which the switch requested host0's pause, and the wait of its frame, ps.
 fn first_pause(log: &Log) -> (u64, u64) {
     let to_host0 = |f: &&(u64, usize, PortId, ControlFrame)| f.2 == 0 && matches!(f.3, ControlFrame::PfcPause(_));
     let pause = log.frames_sent.iter().find(to_host0).expect("the egress stands still");
@@ -244,28 +247,30 @@ fn first_pause(log: &Log) -> (u64, u64) {
     (asked, pause.0 - asked)
 }
 
-/// An ingress is alone, so the packet that raises the pause still fits below the threshold. One packet less than the
-/// computed headroom then suffices; with two packets less, some packet is dropped. Every alignment of the two directions
-/// is tried in steps of a nanosecond: drops occur exactly where it leaves time for one packet more.
+/// The ingress is alone, so the packet that causes the pause still fits below the threshold. One packet less than the
+/// computed headroom then suffices; with two packets less, some packet is dropped. The test tries every alignment of
+/// the two directions in steps of a nanosecond. Drops must occur exactly where the alignment leaves time for one more
+/// packet.
 #[test]
 fn pfc_headroom_is_just_enough() {
     for (gbps, delay_ns) in [(100, 1000), (40, 700), (200, 2000)] {
         let computed = pfc::headroom(Duration(delay_ns * 1000), BitsPerSec(gbps * 1_000_000_000), PACKET) - PACKET;
         let byte = 8_000 / gbps;
         let packet = PACKET * byte;
-        // The threshold depends on the headroom, so each has a moment of its own.
+        // The threshold depends on the headroom, so each headroom has its own time of the pause.
         let asked = [computed, computed - PACKET].map(|headroom| first_pause(&overrun(gbps, delay_ns, headroom, 0)).0);
         let (mut lossy, mut safe) = (0, 0);
         for phase in 0..packet.div_ceil(1000) {
-            // The other packet starts to cross towards the sender up to one packet before the pause is asked for.
+            // The other packet starts towards the sender up to one packet before the pause is requested.
             let start = |asked: u64| (asked - packet - delay_ns * 1000) / 1000 - phase;
             let drops = |log: &Log| log.dropped.iter().filter(|d| d.3 == DropReason::Headroom).count() as u64;
             let log = overrun(gbps, delay_ns, computed, start(asked[0]));
             assert_eq!(drops(&log), 0, "{gbps} Gb/s, {delay_ns} ns, phase {phase} ns: lossless");
             let log = overrun(gbps, delay_ns, computed - PACKET, start(asked[1]));
             let (_, waited) = first_pause(&log);
-            // Packet k after the one that asked comes if it starts before the pause is there: (k - 1) packets < reaction. Where
-            // the pause waited for the other packet, the sender acknowledges that first, and the pause is there when it is done.
+            // Packet k after the one that requested the pause arrives if it starts before the pause takes effect: (k -
+            // 1) packets < reaction. If the pause waited for the other packet, the sender first acknowledges that
+            // packet. The pause takes effect when the acknowledgement is sent.
             let reaction = 2 * delay_ns * 1000 + if waited > 0 { waited } else { FRAME * byte };
             let to_come = reaction.div_ceil(packet);
             let room = (computed - PACKET) / PACKET;
@@ -281,9 +286,9 @@ fn pfc_headroom_is_just_enough() {
     }
 }
 
-/// As [`overrun`] at 100 Gb/s and 1 us, but host0 has sent 40 % of the pool before and stopped below its threshold, which then sank: host3
-/// has filled the pool up to its own, half of what host0 left. The first packet that host0 sends again asks for the pause, above the
-/// threshold.
+/// Runs as [`overrun`] at 100 Gb/s and 1 us, with a threshold that has fallen. host0 first sends 40 % of the pool and
+/// stops below its threshold. host3 then fills the pool up to its own threshold, half of the rest. The next packet of
+/// host0 arrives above the threshold and requests the pause.
 fn overrun_above_a_sunken_threshold(headroom: u64, other_ns: u64) -> Log {
     let link = |host: u64, gbps: f64| {
         format!("{{ ends = [\"host{host}\", \"switch0\"], rate = \"{gbps} Gbps\", delay = \"1 us\" }}")
@@ -305,14 +310,14 @@ fn overrun_above_a_sunken_threshold(headroom: u64, other_ns: u64) -> Log {
     logged(&scenario(&text)).1
 }
 
-/// Then all of the computed headroom is needed.
+/// Expects the whole computed headroom to be necessary in that case.
 #[test]
 fn pfc_headroom_has_room_for_the_packet_that_asks_for_the_pause() {
     let computed = pfc::headroom(Duration::from_us(1), BitsPerSec(100_000_000_000), PACKET);
     let drops = |log: &Log| log.dropped.iter().filter(|d| d.3 == DropReason::Headroom).count();
     let (mut lossy, mut phases) = (0, 0);
     for headroom in [computed, computed - PACKET] {
-        // The other packet is on the wire when the pause is asked for.
+        // The other packet is in transmission when the pause is requested.
         let asked = first_pause(&overrun_above_a_sunken_threshold(headroom, 1000)).0;
         assert!(asked > 40_000_000, "host0 stopped below its threshold");
         for phase in 0..84 {
@@ -325,7 +330,8 @@ fn pfc_headroom_has_room_for_the_packet_that_asks_for_the_pause() {
     assert!(lossy > 0, "all of it is needed");
 }
 
-/// Frames of `payload` bytes in whole nanoseconds, on links of 10 us: packets dropped for want of headroom.
+/// Returns the packets dropped for lack of headroom, with `payload` bytes per packet, whole nanoseconds and links of 10
+/// us.
 fn overrun_in_whole_ns(payload: u64, headroom: Option<u64>) -> u64 {
     let link = |host: u64, gbps: f64| {
         format!("{{ ends = [\"host{host}\", \"switch0\"], rate = \"{gbps} Gbps\", delay = \"10 us\" }}")
@@ -345,11 +351,12 @@ fn overrun_in_whole_ns(payload: u64, headroom: Option<u64>) -> u64 {
     log.dropped.iter().filter(|d| d.3 == DropReason::Headroom).count() as u64
 }
 
-/// A frame of 1048 B takes 83 ns in place of 83.84, one of 112 B 8 in place of 8.96: more of them come than the rate says.
+/// A frame of 1048 B takes 83 ns instead of 83.84, one of 112 B 8 instead of 8.96. More frames arrive than the rate
+/// allows.
 #[test]
 fn pfc_headroom_is_enough_in_whole_nanoseconds() {
     for payload in [1000, 64] {
-        // Alone, with room for one packet that is not needed.
+        // The ingress is alone, so one packet of the headroom is unused.
         let by_rate = pfc::headroom(Duration::from_us(10), BitsPerSec(100_000_000_000), payload + 48) - (payload + 48);
         assert!(overrun_in_whole_ns(payload, Some(by_rate)) > 0, "{payload} B: the rate says too little");
         assert_eq!(overrun_in_whole_ns(payload, None), 0, "{payload} B");

@@ -10,7 +10,8 @@ const PACKET: u64 = 83_840;
 /// A flow: start in ns, source, destination, packets.
 type Listed = (u64, u32, u32, u64);
 
-/// On one switch with nine hosts, 2 us from host to host and as much back: flows by class, no two of which start at once in two of them.
+/// Runs flows by class on one switch with nine hosts, 2 us from host to host and 2 us back. Flows of different classes
+/// must start at different times.
 fn listed(scheme: &str, groups: u8, classes: &[&[Listed]]) -> Outcome {
     let row = |(start, src, dst, packets): &Listed| {
         let bytes = packets * 1000;
@@ -32,12 +33,12 @@ fn listed(scheme: &str, groups: u8, classes: &[&[Listed]]) -> Outcome {
     outcome
 }
 
-/// Flows of the lower class from seven hosts and from its own are in the way of one of the higher, at its NIC and at the port. It waits
-/// there for a packet that has the link, and for no more; without classes it shares the link with them.
+/// Expects a flow of the higher class to wait only for one packet in transmission at its NIC and at the port. Flows of
+/// the lower class come from seven other hosts and from its own. Without classes, the flow shares the link with them.
 #[test]
 fn a_flow_does_not_notice_lower_classes() {
     let low: Vec<Listed> = (1..8).map(|k| (0, k, 8, 150)).chain([(0, 0, 8, 150), (0, 0, 7, 150)]).collect();
-    let start = 8_400; // of packets 100 and 101
+    let start = 8_400; // ns, while packet 100 of the NIC is in transmission
     for scheme in ["bfc", "bfc-stochastic", "dctcp", "dcqcn", "dqa", "pfc"] {
         let taken = |groups: u8| {
             let outcome = listed(scheme, groups, &[&[(start, 0, 8, 50)], &low]);
@@ -50,16 +51,17 @@ fn a_flow_does_not_notice_lower_classes() {
     }
 }
 
-/// Flows of four classes to one host, each from one of its own: the highest is done first, and the link is never idle meanwhile.
+/// Expects flows of four classes, from a host each to one host, to finish in the order of classes without idling the
+/// link.
 #[test]
 fn classes_are_done_in_their_order() {
     for scheme in ["bfc", "bfc-stochastic", "dctcp", "dqa"] {
         let flow = |class: u32| [(class.into(), class, 8, 100)];
         let outcome = listed(scheme, 4, &[&flow(0), &flow(1), &flow(2), &flow(3)]);
         for (class, at) in outcome.received.iter().enumerate() {
-            // All above it before, and a packet of each that came first.
+            // All packets of higher classes, and one packet of each class that came first.
             let least = 2_000_000 + (100 * (class as u64 + 1) + 1) * PACKET;
-            // What BFC paused comes again a hop there and back after it is resumed, while lower classes go on.
+            // A flow resumed by BFC arrives a hop's round trip later; meanwhile lower classes send.
             let resumed = if scheme.starts_with("bfc") { 2_000_000 } else { 0 };
             let most = least + 4 * PACKET + resumed;
             assert!(

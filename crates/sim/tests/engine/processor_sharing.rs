@@ -1,11 +1,12 @@
-//! A port under fair queueing is a processor-sharing server: with Poisson arrivals the number of active flows is geometric with
-//! mean rho / (1 - rho), whatever the sizes (spec D).
+//! A port under fair queueing is a processor-sharing server. With Poisson arrivals, the number of active flows is
+//! geometric with mean rho / (1 - rho), whatever the distribution of sizes (spec D).
 //!
-//! Whole flows of exponential size are put into one port's per-flow queues at their arrival; a flow is active from then to the
-//! end of its last packet. The mean over n flows strays by sqrt(2 (1 + rho) / n) / (1 - rho): 1.5 % for 400,000 flows at 0.8.
-//! Packets take turns where the model shares at every instant, which a mean of many packets per flow makes small.
+//! Whole flows of exponential size are enqueued at one port with per-flow queues. A flow is active from its arrival to
+//! the end of its last packet. The mean over n flows has a standard error of sqrt(2 (1 + rho) / n) / (1 - rho): 1.5 %
+//! for 400,000 flows at 0.8. Packets alternate where the model shares at every instant; many packets per flow make that
+//! difference small.
 //!
-//! `active_flows_are_rho_over_one_minus_rho_at_every_load` is for `make test-long`.
+//! `active_flows_are_rho_over_one_minus_rho_at_every_load` belongs to `make test-long`.
 
 use backwater_dataplane::{Composed, DataPlane, NoBackpressure, PerFlow, PortShape, Shape, Switch};
 use backwater_sim::workload::draws::exponential;
@@ -17,7 +18,7 @@ const BYTE: u64 = 80;
 
 struct Measured {
     mean: f64,
-    /// Share of time with no flow, and with ten or more.
+    /// Share of time without flows, and with ten or more.
     idle: f64,
     ten: f64,
 }
@@ -33,7 +34,7 @@ fn run(rho: f64, packets: f64, flows: u64, seed: u64) -> Measured {
     let gap = |k: u64| mean_gap * exponential(word(k, 0));
     let (mut next, mut at, mut free) = (0u64, gap(0), Instant::NEVER);
     let (mut now, mut active) = (Instant::ZERO, 0u64);
-    // The flow whose last packet is on the wire leaves when it has crossed.
+    // Whether the packet in transmission is the last of its flow, which ends with it.
     let mut last_on_wire = false;
     let (mut sum, mut idle, mut ten) = (0u128, 0u128, 0u128);
     while next < flows {
@@ -110,7 +111,7 @@ fn active_flows_are_rho_over_one_minus_rho() {
     check(0.8, 20.0, 400_000, 0.1);
 }
 
-/// `make test-long`. Enough flows for a standard error of 0.75 %, a quarter of what is allowed.
+/// Belongs to `make test-long`. The number of flows gives a standard error of 0.75 %, a quarter of the tolerance.
 #[test]
 #[ignore = "minutes"]
 fn active_flows_are_rho_over_one_minus_rho_at_every_load() {

@@ -1,20 +1,20 @@
-//! Selective retransmission over whole networks: what one lost packet takes, by equation, to the picosecond; and that flows
-//! which switches tell of drops come to fair shares.
+//! Selective retransmission on whole networks: the exact delay of one lost packet, and fair shares of flows that
+//! switches notify of drops.
 
 use crate::common::{logged, row, run, scenario};
 use backwater_sim::observe::Observer;
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::{DropReason, Instant, Kind, Packet};
 
-/// Picoseconds of a full packet and of an answer at 100 Gb/s.
+/// Transmission times of a full packet and of an answer at 100 Gb/s, ps.
 const FULL: u64 = 1048 * 80;
 const ANSWER: u64 = 64 * 80;
 
-/// Full packets of the flow.
+/// Number of full packets in the flow.
 const PACKETS: u64 = 40;
 
-/// A flow over a switch, whose packet number `lost` is on its first link when that fails for a nanosecond. The second link is long, so
-/// that nothing else is on the first.
+/// Runs a flow over a switch. Its first link fails for a nanosecond while packet number `lost` is on it. The second
+/// link is long, so that nothing else is on the first.
 fn with_one_lost(scheme: &str, lost: u64) -> Outcome {
     let down = (lost * FULL + FULL / 2) / 1000;
     let outcome = run(&scenario(&format!(
@@ -29,11 +29,12 @@ fn with_one_lost(scheme: &str, lost: u64) -> Outcome {
     outcome
 }
 
-/// Of both links, one way.
+/// Propagation delay of both links, one way, ps.
 const DELAY: u64 = 5_001_000;
 
-/// The packet behind the lost one comes out of order after both have been sent and it has crossed two links; the NACK takes two short
-/// frames' times, and finds the sender done. Then the packet goes once more.
+/// Expects one round trip and one more transmission. The packet behind the lost one is sent after it, crosses two links
+/// and arrives out of order. The NACK takes two short frames' times and finds that the sender has sent everything. Then
+/// the packet goes once more.
 #[test]
 fn irn_sends_a_lost_packet_again_when_the_next_has_arrived() {
     for lost in [0, 7, PACKETS - 2] {
@@ -45,7 +46,7 @@ fn irn_sends_a_lost_packet_again_when_the_next_has_arrived() {
     }
 }
 
-/// Nothing comes behind the last packet: its sender waits `rto_low` from the last answer on.
+/// No packet follows the last one, so its sender waits for `rto_low` after the last answer.
 #[test]
 fn a_lost_last_packet_takes_a_timeout() {
     let outcome = with_one_lost("irn", PACKETS - 1);
@@ -55,13 +56,14 @@ fn a_lost_last_packet_takes_a_timeout() {
     assert_eq!(outcome.acknowledged, [Instant(received + 2 * ANSWER + DELAY)]);
 }
 
-/// What happens to one packet, and to notices of drops.
+/// Times of one packet's events and of drop notices.
 #[derive(Default)]
 struct Trace {
     sent: Vec<(u64, u32)>,
     dropped: Vec<(u64, u32)>,
-    /// As they leave switches, and as they come to the sender.
+    /// Notices as they leave switches.
     notices: Vec<(u64, usize)>,
+    /// Notices as they arrive at the sender.
     told: Vec<(u64, u32)>,
 }
 
@@ -83,9 +85,9 @@ impl Observer for Trace {
     }
 }
 
-/// Five packets at 100 Gb/s over two switches, the second of which has room for three beside the one that its link of 10 Gb/s takes:
-/// the fifth is dropped as its last bit comes in. The notice is a short frame on each of the two links back, finds the sender done,
-/// and has the fifth packet sent once more, which then finds room.
+/// Sends five packets at 100 Gb/s over two switches. The second has room for three packets beside the one on its link
+/// of 10 Gb/s, so it drops the fifth on arrival. The notice is a short frame on each of the two links back, and finds
+/// that the sender has sent everything. The sender retransmits the fifth packet, which then finds room.
 #[test]
 fn a_switch_tells_of_a_drop_and_that_packet_alone_goes_again() {
     let scenario = scenario(&format!(
@@ -107,15 +109,15 @@ fn a_switch_tells_of_a_drop_and_that_packet_alone_goes_again() {
     assert_eq!(trace.told, [(told, 4)]);
     let once: Vec<(u64, u32)> = (0..5).map(|seq| (seq * FULL, seq as u32)).collect();
     assert_eq!(trace.sent, [&once[..], &[(told, 4)]].concat());
-    // Four packets have kept the last link busy since the first came; the fifth has come meanwhile.
+    // Four packets keep the last link busy from the first arrival on; the fifth arrives meanwhile.
     let free = 2 * FULL + near + far + 4 * 10 * FULL;
     assert!(told + 2 * FULL + near + far < free);
     assert_eq!(outcome.received, [Instant(free + 10 * FULL + last)]);
     assert_eq!(outcome.retransmitted, [1]);
 }
 
-/// Sixteen flows start at the rate of the line into a buffer that holds a quarter of their windows. Each is told of drops, starts again
-/// from the lowest rate, and comes to its share of what HPCC aims for; then nothing is dropped any more.
+/// Sixteen flows start at line rate into a buffer of a quarter of their windows. Each is notified of drops, restarts
+/// from the lowest rate, and reaches its share of HPCC's target. Afterwards no packet is dropped.
 #[test]
 fn sixteen_flows_that_are_told_of_drops_come_to_fair_shares() {
     let flow = |i: usize| {
@@ -134,6 +136,6 @@ fn sixteen_flows_that_are_told_of_drops_come_to_fair_shares() {
     let shares: Vec<f64> = outcome.goodput.iter().map(|bytes| *bytes as f64 * 8.0 / 5e-3 / 100e9).collect();
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), share| (sum + share, squares + share * share));
     println!("{} drops, the last at {last}; shares {shares:.3?}", log.dropped.len());
-    // Jain's index; and of 0.95 of the port what is payload.
+    // Jain's index, and the payload's share of 0.95 of the port.
     assert!(sum * sum / (16.0 * squares) > 0.9 && (0.8..0.95).contains(&sum), "{shares:?}");
 }

@@ -1,5 +1,5 @@
-//! The memory of a switch at work: thresholds settle where the closed form says, pools know nothing of each other, and what is
-//! marked or dropped is what the rules say (spec G).
+//! Shared memory of a switch: thresholds settle at their closed form, pools are independent, and marks and drops follow
+//! the rules (spec G).
 
 use crate::common::{run, scenario};
 use backwater_dataplane::Departed;
@@ -14,7 +14,8 @@ use std::fmt::Write;
 /// Wire bytes of a full packet.
 const FULL: f64 = 1048.0;
 
-/// Datagrams from two hosts to each of `m` others, at the rate of a link each: queues grow for ever.
+/// Returns a scenario of datagrams from two hosts to each of `m` others, at link rate each, so that queues grow for
+/// ever.
 fn greedy(m: usize, switch: &str, more: &str) -> Scenario {
     let names = |from: usize, to: usize| (from..to).map(|h| format!("\"host{h}\"")).collect::<Vec<_>>().join(", ");
     let queues = (0..m).map(|h| format!("[\"switch0\", \"host{h}\"]")).collect::<Vec<_>>().join(", ");
@@ -30,7 +31,7 @@ fn greedy(m: usize, switch: &str, more: &str) -> Scenario {
     ))
 }
 
-/// Mean of the samples of the last millisecond, by port.
+/// Returns the mean queue length of the last millisecond, by port, bytes.
 fn settled(outcome: &Outcome) -> BTreeMap<u16, f64> {
     let mut sums: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
     for QueueSample { at, port, bytes, .. } in &outcome.samples.queues.rows {
@@ -42,7 +43,7 @@ fn settled(outcome: &Outcome) -> BTreeMap<u16, f64> {
     sums.into_iter().map(|(port, (sum, count))| (port, sum as f64 / count as f64)).collect()
 }
 
-/// Spec G.1: `alpha B / (1 + M alpha)` of the pool each, and what is private on top.
+/// Spec G.1: each queue gets `alpha B / (1 + M alpha)` of the pool, plus its private bytes.
 #[test]
 fn thresholds_settle_at_the_closed_form() {
     for m in 1..=16 {
@@ -63,7 +64,8 @@ fn thresholds_settle_at_the_closed_form() {
     }
 }
 
-/// A departing packet gives back what is private: then the same bytes are shared all the same, as what is private fills first.
+/// Expects the same balance whether a departing packet frees shared or private bytes first, since private memory fills
+/// first.
 #[test]
 fn what_is_given_back_first_does_not_move_the_balance() {
     for returns in ["shared", "private"] {
@@ -75,7 +77,7 @@ fn what_is_given_back_first_does_not_move_the_balance() {
     }
 }
 
-/// Without a threshold the pool is full and no byte more.
+/// Expects a pool without a threshold to fill exactly.
 #[test]
 fn a_pool_without_threshold_fills_up() {
     let outcome = run(&greedy(3, "buffer = \"500 KB\"\n", ""));
@@ -84,11 +86,11 @@ fn a_pool_without_threshold_fills_up() {
     assert!(outcome.pools[0].peak <= 500_000 && outcome.pools[0].counts.dropped_threshold == 0);
 }
 
-/// Bytes held for each class at a port, from what is seen to come and go.
+/// Bytes held by class at a port, from the packets that enter and leave.
 #[derive(Default)]
 struct ByClass {
     held: BTreeMap<(usize, PortId, u8), i64>,
-    /// Their sums over the events of the last half of the run, and how many.
+    /// Sums and numbers of samples, one per event in the last half of the run.
     sums: BTreeMap<(usize, PortId, u8), (i64, i64)>,
 }
 
@@ -115,7 +117,8 @@ impl Observer for ByClass {
     }
 }
 
-/// `q1 = a1 F`, `q2 = a2 F`, `F = B - q1 - q2`: each queue gets `a B / (1 + a1 + a2)`, and its private bytes.
+/// Two queues satisfy `q1 = a1 F`, `q2 = a2 F`, `F = B - q1 - q2`. Each gets `a B / (1 + a1 + a2)` plus its private
+/// bytes.
 #[test]
 fn two_queues_of_a_port_have_thresholds_of_their_own() {
     for (first, second, private) in [(1.0, 4.0, 0), (4.0, 1.0, 0), (0.5, 2.0, 40_000)] {
@@ -142,7 +145,7 @@ fn two_queues_of_a_port_have_thresholds_of_their_own() {
 
 // --- MMUs --------------------------------------------------------------------------------------------------------------------
 
-/// Flows among hosts 0 to 3, whose ports are one MMU, whatever hosts 4 to 11 do to the other.
+/// Expects flows among hosts 0 to 3, whose ports share an MMU, not to depend on hosts 4 to 11 at the other MMU.
 #[test]
 fn what_happens_in_one_mmu_is_nothing_to_another() {
     let quiet = |loaded: bool, by_name: bool| {
@@ -156,7 +159,7 @@ fn what_happens_in_one_mmu_is_nothing_to_another() {
                  [\"host0\", \"host1\", \"host2\", \"host3\"]], private = \"20 KB\" }\n"
             }
         };
-        // Steps, so that neither pool draws.
+        // Step thresholds need no random draws.
         text += "ecn = { kmin = \"90 KB\", kmax = \"90 KB\", pmax = 1.0 }\n\
                  pool_ecn = { kmin = \"100 KB\", kmax = \"100 KB\", pmax = 1.0 }\n\
                  [host]\ntransport = \"tcp\"\n[host.tcp]\nmarks = \"dctcp\"\ninitial_window = 100\n\
@@ -205,7 +208,8 @@ fn what_happens_in_one_mmu_is_nothing_to_another() {
 
 // --- marks -------------------------------------------------------------------------------------------------------------------
 
-/// ECN-capable senders whose windows neither grow nor shrink: in a link's time, all but what is on the way waits.
+/// Returns a scenario of ECN-capable senders with windows of constant size. After a link's delay, all packets not in
+/// flight wait in queues.
 fn steady(window: u32, switch: &str, workloads: &str) -> Scenario {
     scenario(&format!(
         "scheme = \"fifo\"\n[topology]\nkind = \"single-switch\"\nhosts = 12\nrate = \"100 Gbps\"\ndelay = \"2 us\"\n\
@@ -215,7 +219,7 @@ fn steady(window: u32, switch: &str, workloads: &str) -> Scenario {
     ))
 }
 
-/// One sender each, all to one host.
+/// Returns a workload with one flow from each host in `from` to one host.
 fn flows(to: usize, from: &[usize], class: &str, priority: u8) -> String {
     let from: Vec<String> = from.iter().map(|h| format!("\"host{h}\"")).collect();
     format!(
@@ -225,7 +229,7 @@ fn flows(to: usize, from: &[usize], class: &str, priority: u8) -> String {
     )
 }
 
-/// Data packets that came in the second millisecond by destination and class, and how many of them were marked.
+/// Data packets that arrived in the second millisecond, and how many were marked, by destination and class.
 #[derive(Default)]
 struct Marks(BTreeMap<(u16, u8), (u64, u64)>);
 
@@ -247,7 +251,7 @@ fn marks(scenario: &Scenario) -> (Outcome, BTreeMap<(u16, u8), f64>) {
     (outcome, shares.collect())
 }
 
-/// Two windows of 200 segments over a round trip of 8.3 us, 100 segments: 300 wait, 314 KB.
+/// Two windows of 200 segments over a round trip of 8.3 us, 100 segments, leave 300 segments in the queue, 314 KB.
 #[test]
 fn red_marks_nothing_at_its_lower_end_and_all_above_its_upper() {
     let senders = flows(0, &[1, 2], "all", 0);
@@ -261,7 +265,7 @@ fn red_marks_nothing_at_its_lower_end_and_all_above_its_upper() {
             by(format!("pool_ecn = {{ {red} }}\n")),
         ]
     };
-    // What waits differs from the mean by a few packets.
+    // The queue deviates from its mean by a few packets.
     let near = 10.0 * FULL;
     assert_eq!(between((waits + near).round(), (waits + near).round(), 1.0), [0.0; 3]);
     assert_eq!(between((waits - near).round(), (waits - near).round(), 1.0), [1.0; 3]);
@@ -277,7 +281,7 @@ fn red_marks_nothing_at_its_lower_end_and_all_above_its_upper() {
     }
 }
 
-/// Two classes of equal queues: the port holds twice what each does.
+/// Two classes with equal queues: the port holds twice the bytes of each.
 #[test]
 fn thresholds_of_a_port_count_all_its_queues() {
     let senders = flows(0, &[1, 2], "first", 0) + &flows(0, &[3, 4], "second", 1);
@@ -296,8 +300,8 @@ fn thresholds_of_a_port_count_all_its_queues() {
     assert_eq!(shares(1.1 * all, "port", ""), (0.0, 0.0));
 }
 
-/// BCC-A2: every ECN-capable packet that leaves a port of the MMU, from an empty queue too; with `only_ecn_queues`, none of a
-/// queue that has no marking of its own.
+/// BCC-A2: the pool marks every ECN-capable packet that leaves a port of its MMU, even from an empty queue. With
+/// `only_ecn_queues`, it marks no packet of a queue without its own marking.
 #[test]
 fn a_pool_marks_at_all_its_ports_and_only_where_it_may() {
     let crowd = flows(0, &[1, 2], "crowd", 0) + &flows(3, &[4, 5], "other", 1);
@@ -323,7 +327,7 @@ fn a_pool_marks_at_all_its_ports_and_only_where_it_may() {
     assert_eq!(pool(", only_ecn_queues = true", high), [0.0, 1.0, 0.0, 0.0]);
 }
 
-/// What cannot be marked is dropped where it would be, as it leaves; or passes.
+/// Expects packets without ECN to be dropped at departure where marking applies, or to pass.
 #[test]
 fn datagrams_are_dropped_where_they_would_be_marked() {
     let step = "kmin = \"50 KB\", kmax = \"50 KB\", pmax = 1.0";
@@ -337,7 +341,7 @@ fn datagrams_are_dropped_where_they_would_be_marked() {
         let switch = dropped.graph.hosts;
         let at_departure = dropped.drops[switch].packets[7];
         assert_eq!(dropped.drops.iter().map(|d| d.packets[7]).sum::<u64>(), at_departure);
-        // What comes above the link's rate is dropped, all of it, and the queue stays at the threshold.
+        // All packets above the link's rate are dropped, and the queue stays at the threshold.
         let mean = settled(&dropped)[&0];
         assert!((mean - 50_000.0).abs() <= 2.0 * FULL, "{mean}");
         let sent: u64 = dropped.ports.iter().filter(|p| p.peer == 0).map(|p| p.total.sent.data().packets).sum();
@@ -349,7 +353,7 @@ fn datagrams_are_dropped_where_they_would_be_marked() {
     }
 }
 
-/// TCP that cannot be marked lives with such a switch, and one that can has no drop at all.
+/// Expects TCP without ECN to finish over such a switch, and TCP with ECN to have no drop.
 #[test]
 fn what_can_be_marked_is_not_dropped() {
     for (capable, drops) in [("dctcp", false), ("none", true)] {
@@ -371,8 +375,8 @@ fn what_can_be_marked_is_not_dropped() {
 
 // --- BCC ---------------------------------------------------------------------------------------------------------------------
 
-/// Spec G.6: a port held at K_port uses 592 KB of the pool, a third of its lower threshold, and with the overshoot of a slow start
-/// 1592 KB, still below it. With five ports the pool marks.
+/// Spec G.6: a port at K_port uses 592 KB of the pool, a third of its lower threshold. With the overshoot of slow start
+/// it uses 1592 KB, still below the threshold. With five ports the pool marks.
 #[test]
 fn one_congested_port_is_not_the_shared_rules_business() {
     let pool_marks = |ports: usize| {
@@ -382,7 +386,7 @@ fn one_congested_port_is_not_the_shared_rules_business() {
                 flows(port, &from, &format!("port{port}"), 0)
             })
             .collect();
-        // A round trip of 80 us; ACKs wait with the data, and handshakes too.
+        // The round trip is 80 us; ACKs and handshakes queue with the data.
         let outcome = run(&scenario(&format!(
             "scheme = \"bcc\"\n[topology]\nkind = \"single-switch\"\nhosts = 32\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n\
              [host]\ndelay = \"37 us\"\n[host.tcp]\nmax_window = 400\n[run]\nduration = \"12 ms\"\nwarmup = \"0 s\"\ndrain = 1.0\n\
@@ -401,7 +405,7 @@ fn one_congested_port_is_not_the_shared_rules_business() {
     assert!(pool_marks(5).0.marked_pool > 0);
 }
 
-/// Spec G.5: marks first, pauses last, and nothing dropped.
+/// Spec G.5: marks come first, pauses last, and nothing is dropped.
 #[test]
 fn pfc_behind_the_pools_marks_drops_nothing() {
     let outcome = run(&scenario(

@@ -1,4 +1,4 @@
-//! Shortest remaining flow first on whole networks, and what windows of round trips leave in queues.
+//! Shortest remaining flow first on whole networks, and the queue that a window in round trips leaves.
 
 use crate::common::{run, scenario, watched};
 use backwater_sim::Outcome;
@@ -7,7 +7,8 @@ use backwater_types::Instant;
 /// Time of a full packet at 100 Gb/s, ps.
 const PACKET: u64 = 83_840;
 
-/// Flows one by one: start in ns, source, destination, packets. One switch, nine hosts, 2 us from host to host and as much back.
+/// Runs listed flows: start in ns, source, destination, packets. One switch, nine hosts, 2 us from host to host and 2
+/// us back.
 fn listed(scheme: &str, flows: &[(u64, u32, u32, u64)]) -> Outcome {
     let row = |(start, src, dst, packets): &(u64, u32, u32, u64)| {
         let bytes = packets * 1000;
@@ -25,15 +26,15 @@ fn listed(scheme: &str, flows: &[(u64, u32, u32, u64)]) -> Outcome {
     outcome
 }
 
-/// From eight hosts at once: each is done when it and all smaller ones have passed the port, but for the packets that each may have had
-/// on its way when a shorter one's came; and where nothing pauses the port is never idle.
+/// Flows start at once from eight hosts. Each must finish when it and all shorter ones have passed the port. Packets in
+/// flight when a shorter flow arrives are excepted. Without pauses the port is never idle.
 #[test]
 fn flows_from_many_hosts_are_done_in_the_order_of_their_sizes() {
     let sizes = [70, 10, 95, 25, 50, 5, 85, 40];
     let flows: Vec<_> = (0..8).map(|k| (0, k as u32, 8, sizes[k])).collect();
     for scheme in ["ideal-srf", "bfc-srf"] {
         let outcome = listed(scheme, &flows);
-        // With BFC a flow whose turn comes was paused; once it is resumed nothing of it comes for a hop there and back.
+        // Under BFC a flow whose turn comes was paused. Its packets arrive a hop's round trip after the resume.
         let resumed = if scheme == "bfc-srf" { 2_000_000 } else { 0 };
         for (k, size) in sizes.iter().enumerate() {
             let before: u64 = sizes.iter().filter(|other| *other <= size).sum();
@@ -47,11 +48,12 @@ fn flows_from_many_hosts_are_done_in_the_order_of_their_sizes() {
     }
 }
 
-/// From one host: its NIC sends the one with the least left, one that starts later too, and goes on with the first where it was.
+/// Flows from one host: its NIC serves the flow with the fewest remaining bytes, even one that starts later, and then
+/// continues the first.
 #[test]
 fn flows_from_one_host_are_sent_in_the_order_of_what_is_left() {
     for scheme in ["ideal-srf", "bfc-srf"] {
-        // After 20 packets of the first 60 are left.
+        // After 20 packets, 60 of the first flow remain.
         let outcome = listed(scheme, &[(0, 0, 1, 80), (20 * PACKET / 1000, 0, 2, 30), (20 * PACKET / 1000, 0, 3, 70)]);
         let done = |packets: u64| Instant(2_000_000 + (packets + 1) * PACKET);
         let [first, second, third] = [0, 1, 2].map(|k: usize| outcome.received[k]);
@@ -61,9 +63,11 @@ fn flows_from_one_host_are_sent_in_the_order_of_what_is_left() {
     }
 }
 
-/// A flow alone over a link of half its host's rate: of the window that its target gives, all that is not on its way waits there. 3 links
-/// of 1 us, a packet of 1000 B at each: 6.32 us, of which 1.5 times as much is 59.25 packets at 50 Gb/s; what crosses the links beside
-/// has headers, and answers take time, which is as much again less.
+/// One flow crosses a link of half its host's rate. The window of its target, less the bytes in flight, waits at that
+/// link.
+///
+/// The base round trip is 6.32 us: 3 links of 1 us each way, and a packet of 1000 B at each. A target of 2 leaves one
+/// base round trip in the queue, 39.5 packets at 50 Gb/s. Headers and the time of answers take up a few of these.
 #[test]
 fn a_target_of_round_trips_leaves_the_rest_of_it_in_the_queue() {
     let queue = |target: f64| {
@@ -85,7 +89,7 @@ fn a_target_of_round_trips_leaves_the_rest_of_it_in_the_queue() {
         mean
     };
     let (low, high) = (queue(2.0), queue(3.0));
-    // A base round trip more of 6.32 us, at 167.68 ns a packet.
+    // One more base round trip, 6.32 us, at 167.68 ns per packet.
     assert!(((high - low) - 6_320.0 / 167.68).abs() < 2.0, "{low} and {high} packets");
     assert!(low > 30.0 && low < 40.0, "{low} packets");
 }

@@ -1,4 +1,4 @@
-//! Rings whose pauses go round: who waits for whom is told, and the run ends where going on gains nothing.
+//! Rings with cyclic pauses: the summary names who waits for whom, and the run ends once nothing can move.
 
 use crate::common::{run, scenario};
 use backwater_scenario::Scenario;
@@ -6,7 +6,8 @@ use backwater_sim::measure::summary::summary;
 use backwater_sim::{Simulation, Watch};
 use serde_json::{Value, json};
 
-/// A ring of `n` switches with a host each, which sends `flows` flows of 4 MB to the one `hops` switches on; `keys` at the top.
+/// Returns a ring of `n` switches with a host each. Each host sends `flows` flows of 4 MB to the host `hops` switches
+/// on. `keys` are at the top of the scenario.
 fn ring(n: usize, hops: usize, flows: usize, keys: &str) -> Scenario {
     let quoted = |name: &str| (0..n).map(|i| format!("\"{name}{i}\"")).collect::<Vec<_>>().join(", ");
     let link = |a: String, b: String| format!("{{ ends = [\"{a}\", \"{b}\"], rate = \"100 Gbps\", delay = \"1 us\" }}");
@@ -28,7 +29,7 @@ fn ring(n: usize, hops: usize, flows: usize, keys: &str) -> Scenario {
     ))
 }
 
-/// Rings of so many switches that stand still with so many flows over so many hops from each host.
+/// Rings that deadlock: keys, switches, hops per flow, flows per host.
 const STUCK: [(&str, usize, usize, usize); 6] = [
     ("scheme = \"pfc\"\nswitch.buffer = \"1 MB\"", 5, 2, 4),
     ("scheme = \"bfc-single\"", 5, 2, 4),
@@ -66,7 +67,7 @@ fn a_ring_that_can_move_no_more_says_who_waits_for_whom() {
     }
 }
 
-/// The same rings with flows that go to the next switch: none waits for itself.
+/// The same rings do not deadlock if all flows go to the next switch.
 #[test]
 fn a_ring_that_drains_finishes() {
     for (keys, n, _, flows) in STUCK {
@@ -76,7 +77,7 @@ fn a_ring_that_drains_finishes() {
     }
 }
 
-/// What is lost and sent again after a while is no standstill, though nothing moves meanwhile.
+/// Waiting for a retransmission timeout is no standstill, although nothing moves meanwhile.
 #[test]
 fn waiting_for_a_timeout_is_no_standstill() {
     let text = "scheme = \"fifo\"\nswitch.buffer = \"2100 B\"\nhost.rto = \"8 ms\"\n[topology]\nkind = \"single-switch\"\nhosts = 3\n\
@@ -88,7 +89,7 @@ fn waiting_for_a_timeout_is_no_standstill() {
     assert!(ended > 8_000_000_000, "nothing moved for 8 ms, and then it did: {ended} ps");
 }
 
-/// Nor is a pause whose end is on its way for longer than most networks take for anything; no ACKs move meanwhile but the last.
+/// A resume in flight on a very long link is no standstill. No ACK moves meanwhile, except the last.
 #[test]
 fn waiting_for_the_end_of_a_pause_on_a_long_link_is_no_standstill() {
     let text = "scheme = \"pfc\"\ncompat = \"hpcc-sim\"\n[topology]\nkind = \"graph\"\nhosts = [\"h0\", \"h1\"]\nswitches = [\"s0\", \"s1\"]\nlinks = [\n\

@@ -1,5 +1,5 @@
-//! TCP over whole networks: a flow alone takes the time that counting acknowledgements gives, to the picosecond; what is lost was
-//! dropped somewhere, and is repaired.
+//! TCP on whole networks: a flow alone takes the time that counting acknowledgements gives, to the picosecond. Every
+//! timeout follows a drop, and all losses are repaired.
 
 use crate::common::{logged, node, row, run, scenario};
 use backwater_dataplane::Departed;
@@ -11,7 +11,7 @@ use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::{DropReason, Instant, Kind, Packet, PortId};
 use std::collections::HashSet;
 
-/// What a flow over an idle path needs to know.
+/// Parameters of a flow on an idle path.
 #[derive(Clone)]
 struct Path {
     /// `(Gb/s, ns)`, sender to receiver.
@@ -25,7 +25,7 @@ struct Path {
     handshake: bool,
 }
 
-/// When a flow's last byte came, when its last acknowledgement, and its window then.
+/// Arrival of a flow's last byte and last acknowledgement, ps, and its final window.
 #[derive(Debug, PartialEq)]
 struct Took {
     received: u64,
@@ -34,7 +34,8 @@ struct Took {
 }
 
 impl Path {
-    /// One direction: when a frame that is ready at `at` has crossed, frames in order.
+    /// Returns the time at which a frame, ready at `at`, has crossed all links in one direction. Frames keep their
+    /// order.
     fn cross(&self, at: u64, wire: u64, free: &mut [u64], back: bool) -> u64 {
         let hop = |i: usize| if back { self.links[self.links.len() - 1 - i] } else { self.links[i] };
         (0..self.links.len()).fold(at, |at, i| {
@@ -45,7 +46,8 @@ impl Path {
         }) + self.host_delay
     }
 
-    /// Slow start, counted acknowledgement by acknowledgement: each that the window waited for makes it one larger.
+    /// Returns the times of slow start, computed per acknowledgement. Each acknowledgement that a full window waited
+    /// for adds one segment.
     fn flow(&self, start: u64, bytes: u64, initial: u64, opens: bool) -> Took {
         let segments = bytes.div_ceil(self.payload);
         let last = bytes - (segments - 1) * self.payload + self.header;
@@ -87,7 +89,7 @@ impl Path {
         )
     }
 
-    /// Flows of `(start in ns, bytes)` from one end to the other.
+    /// Runs flows of `(start in ns, bytes)` from one end to the other.
     fn run(&self, flows: &[(u64, u64)], more: &str) -> Outcome {
         let flow = |(start, bytes): &(u64, u64)| {
             format!("{{ start = \"{start} ns\", src = \"host0\", dst = \"host1\", bytes = \"{bytes} B\" }}")
@@ -148,14 +150,14 @@ fn a_flow_alone_takes_its_slow_start_to_the_picosecond() {
     }
 }
 
-/// A round trip is `2 x 40 us`: windows of 20, 40, 80 go one after the other until the path is full.
+/// A round trip is `2 x 40 us`: windows of 20, 40 and 80 follow each other until the path is full.
 #[test]
 fn windows_go_round_by_round() {
     let path = path(&[(100, 20_000), (100, 20_000)]);
     let round = 80_000_000 + 2 * (9000 + 40) * 80;
     for (rounds, segments) in [(1, 20), (2, 60), (3, 140)] {
         let outcome = path.run(&[(0, segments * 8960)], "");
-        // The last window leaves its NIC one segment after the other, as fast as acknowledgements let them: in pairs.
+        // The last window leaves the NIC segment by segment, as acknowledgements arrive in pairs.
         let last = [20, 40, 80][rounds as usize - 1] - 1;
         assert_eq!(outcome.acknowledged[0].0, rounds * round + last * 9000 * 80, "{segments} segments");
     }
@@ -167,7 +169,7 @@ fn a_handshake_costs_one_round_trip_of_headers() {
     let opening = Path { handshake: true, ..plain.clone() };
     let one_way = 3_500_000;
     let trip = 2 * one_way + 2 * 40 * (80 + 200 + 80);
-    // However long other acknowledgements wait.
+    // The delay of other acknowledgements does not matter.
     for more in ["", "ack_every = 4\nack_delay = \"300 us\"\n"] {
         let took = |path: &Path| path.run(&[(0, 500_000)], more).acknowledged[0].0;
         assert_eq!(took(&opening) - took(&plain), trip, "{more}");
@@ -180,13 +182,13 @@ fn a_window_over_a_round_trip_is_the_throughput() {
     let round = 160_000_000 + 2 * (9000 + 40) * 80;
     let outcome = path.run(&[(0, 8960 * 40 * 50)], "");
     let took = outcome.acknowledged[0].0 as f64;
-    // Twenty in the first, half a window in the last.
+    // Twenty segments in the first round trip, half a window in the last.
     let rounds = 51.0;
     assert!((took / (rounds * round as f64) - 1.0).abs() < 0.005, "{} round trips", took / round as f64);
 }
 
-/// Baselines 1.2: a flow takes over an idle connection with its window, unless that has rested longer than its timeout; if all
-/// are busy a new one is opened.
+/// Baselines 1.2: a flow takes over an idle connection with its window, unless the connection was idle longer than its
+/// timeout. If all connections are busy, a new one opens.
 #[test]
 fn connections_are_taken_over_with_their_windows() {
     let path = path(&[(100, 20_000), (100, 20_000)]);
@@ -204,20 +206,20 @@ fn connections_are_taken_over_with_their_windows() {
         let kept = path.run(&[(0, 1_000_000), (start, 2_000_000)], &format!("{persistent}idle_restart = false\n"));
         took(&kept, 1, &path.flow(start * 1000, 2_000_000, first.window, false), "windows that do not age");
     }
-    // One is open from the start; the second has to be opened, and the third flow finds it idle.
+    // One connection is open from the start. The second must be opened, and the third flow finds it idle.
     let path = Path { handshake: true, most: 30, ..path };
     let late = ended + 1_000_000;
     let one = format!("{persistent}open = 1\n");
     let outcome = path.run(&[(0, 8_000_000), (late - 900_000, 1), (late, 1)], &one);
     assert!(outcome.acknowledged[0].0 > late * 1000 + 200_000_000, "the first is still there");
     let took = |flow: usize, start: u64| (outcome.acknowledged[flow].0 - start * 1000) / 1_000_000;
-    // Round trips of 80 us, and up to thirty segments before it in the NIC, at 720 ns each.
+    // Round trips take 80 us. Up to thirty segments are ahead in the NIC, at 720 ns each.
     let (opened, found) = (took(1, late - 900_000), took(2, late));
     assert!((160..230).contains(&opened) && (80..115).contains(&found), "{opened} us opening, {found} us without");
 }
 
-/// The first flow ends with a large window, the second, over a connection opened later, ends after it with the initial one. The
-/// third takes the first's connection, not that which came to rest last.
+/// The first flow ends with a large window. The second uses a connection opened later, and ends later with the initial
+/// window. The third must take the first's connection, not the one that became idle last.
 #[test]
 fn of_idle_connections_the_one_opened_first_is_taken() {
     let path = path(&[(100, 20_000), (100, 20_000)]);
@@ -229,7 +231,7 @@ fn of_idle_connections_the_one_opened_first_is_taken() {
     assert_ne!(path.flow(start * 1000, 2_000_000, 20, false).received, outcome.received[2].0, "not the second's");
 }
 
-/// What leaves the window at once does not fit the NIC.
+/// Expects a window sent at once to overflow the NIC.
 #[test]
 fn what_overflows_a_nic_is_counted_and_repaired() {
     let path = Path { initial: 30, ..path(&[(100, 20_000), (100, 20_000)]) };
@@ -248,7 +250,7 @@ fn what_overflows_a_nic_is_counted_and_repaired() {
     let (outcome, log) = logged(&scenario);
     assert!(outcome.acknowledged.iter().all(|at| *at != Instant::NEVER));
     let host = node(&outcome, "host0");
-    // Thirty at once, of which ten fit.
+    // Thirty segments leave at once, and ten fit.
     let first: Vec<_> = log.dropped.iter().take_while(|(at, ..)| *at == 0).collect();
     assert_eq!(first.len(), 20);
     assert!(log.dropped.iter().all(|(_, node, _, reason)| *node == host && *reason == DropReason::Nic));
@@ -260,7 +262,7 @@ fn what_overflows_a_nic_is_counted_and_repaired() {
     assert_eq!(summary["drops"]["nic"], log.dropped.len());
 }
 
-/// Many senders to one host over a small buffer, with loss on a link.
+/// Returns a scenario of many senders to one host over a small buffer, with loss on a link.
 fn lossy(marks: &str, every: u32, more: &str) -> Scenario {
     scenario(&format!(
         "scheme = \"fifo\"\n[topology]\nkind = \"single-switch\"\nhosts = 9\nrate = \"100 Gbps\"\ndelay = \"2 us\"\n\
@@ -308,7 +310,7 @@ fn every_timeout_has_a_cause_and_is_told_everywhere() {
     assert!(seen[0] > 0 && seen[1] > 0 && seen[2] > 0 && seen[4] > 0, "{seen:?}");
 }
 
-/// Packets that left the one switch, and those it dropped, by the port that leads to their destination.
+/// Packets sent and dropped by the switch, by the port that leads to their destination.
 #[derive(Default)]
 struct Ports {
     left: [u64; 9],
@@ -329,7 +331,7 @@ impl Observer for Ports {
     }
 }
 
-/// Each port counts alike, whatever it was offered, those that drop nothing too; ACKs count as packets.
+/// Expects the mean of the ports' loss shares, with equal weight for each port and ACKs counted as packets.
 #[test]
 fn loss_per_port_is_the_mean_of_what_each_port_drops() {
     let mut scenario = lossy("dctcp", 1, "");
@@ -347,8 +349,8 @@ fn loss_per_port_is_the_mean_of_what_each_port_drops() {
     assert!((0..9).all(|port| of_ports(port).is_some_and(|p| p.total.dropped == dropped[port])));
 }
 
-/// Where no frame of backpressure comes to hosts, the time a packet spends in a host is added to its last link. PFC that never
-/// pauses takes the other way.
+/// Expects the same outcome for two implementations of a host's delay. Without backpressure frames to hosts, the engine
+/// adds the delay to the last link. Under PFC, which never pauses here, packets wait inside the host.
 #[test]
 fn a_hosts_delay_is_the_same_on_the_wire_and_in_a_queue() {
     for (marks, every) in [("dctcp", 1), ("none", 3)] {
@@ -375,7 +377,7 @@ fn a_hosts_delay_is_the_same_on_the_wire_and_in_a_queue() {
     }
 }
 
-/// A frame that has crossed its link is in the host: what happens to the link then does not matter.
+/// Expects a failing link not to affect a frame that has crossed it and waits inside the host.
 #[test]
 fn what_has_arrived_is_not_lost_with_its_link() {
     let path = Path { host_delay: 36_000_000, ..path(&[(100, 1000), (100, 1000)]) };
@@ -394,31 +396,31 @@ fn what_has_arrived_is_not_lost_with_its_link() {
     assert_eq!((outcome.received[0].0, outcome.acknowledged[0].0), (expected.received, expected.acknowledged));
 }
 
-/// An acknowledgement that stands for several segments waits for them, and no longer than it may.
+/// Expects an acknowledgement of several segments to wait for them up to its limit.
 #[test]
 fn a_delayed_acknowledgement_waits_its_time() {
     let path = path(&[(100, 20_000), (100, 20_000)]);
     let more = "ack_every = 2\nack_delay = \"200 us\"\n";
     let alone = path.flow(0, 8960, 20, false);
-    // The last segment of a flow is acknowledged at once; one segment of a window of one waits.
+    // The last segment of a flow is acknowledged at once; a single segment of a window of one waits.
     let outcome = path.run(&[(0, 8960)], more);
     took(&outcome, 0, &alone, "one segment, the last");
     let narrow = Path { initial: 1, most: 1, ..path.clone() };
     let outcome = narrow.run(&[(0, 8960 * 5)], more);
     let each = narrow.flow(0, 8960 * 5, 1, false);
     assert_eq!(outcome.acknowledged[0].0, each.acknowledged + 4 * 200_000_000, "four of five wait the whole time");
-    // Two segments wait for nothing; of three, the third alone does.
+    // Two segments do not wait; with three, only the third does.
     let pairs = Path { initial: 2, most: 2, ..path.clone() };
     let outcome = pairs.run(&[(0, 8960 * 8)], more);
     let one_by_one = pairs.flow(0, 8960 * 8, 2, false).acknowledged;
     assert!(outcome.acknowledged[0].0 < one_by_one + 4 * 9000 * 80 + 1, "{}", outcome.acknowledged[0].0);
     let threes = Path { initial: 3, most: 3, ..path };
     let outcome = threes.run(&[(0, 8960 * 9)], more);
-    // Three go, two are acknowledged and let two go; the first of those completes a pair with the third.
+    // Three segments go; the acknowledgement of two lets two more go, the first of which makes a pair with the third.
     assert!(outcome.acknowledged[0].0 < 5 * 100_000_000, "{}", outcome.acknowledged[0].0);
 }
 
-/// The clock of a run ends at 70.4 s. A timeout that would be due later does not come, whatever else there is to do until then.
+/// Expects no timeout after the end of a run's clock at 70.4 s, whatever else happens until then.
 #[test]
 fn a_timeout_beyond_the_clock_does_not_come() {
     let run = |host: &str| {
@@ -430,12 +432,12 @@ fn a_timeout_beyond_the_clock_does_not_come() {
             row(&[(100, 1000), (100, 1000)])
         )))
     };
-    // The timeout doubles: due at 5, 15, 35 and 75 s. Or at 10, 30 and 70 s, when the run has ended.
+    // The timeout doubles: due at 5, 15, 35 and 75 s, or at 10, 30 and 70 s, after the end of the run.
     for (rto, most, timeouts) in [("5 s", "64 s", 3), ("5 s", "5 s", 13), ("10 s", "64 s", 2), ("10 s", "20 s", 3)] {
         let outcome = run(&format!("transport = \"tcp\"\nrto = \"{rto}\"\ntcp.rto_max = \"{most}\""));
         assert_eq!(outcome.received, [Instant::NEVER]);
         assert_eq!(outcome.timeout_reasons.iter().sum::<u64>(), timeouts, "{rto} to {most}");
     }
-    // Go-back-N's does not: due at 9, 18, ... 63 and 72 s.
+    // Go-back-N's timeout does not double: due at 9, 18, ... 63 and 72 s.
     assert_eq!(run("transport = \"line-rate\"\nrto = \"9 s\"").received, [Instant::NEVER]);
 }

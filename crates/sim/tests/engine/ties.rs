@@ -1,5 +1,5 @@
-//! Events at one instant come in an order re-drawn each instant, so ties favour nobody: of synchronised senders into a full
-//! buffer, losses spread within chance.
+//! Events at one instant run in an order drawn anew for each instant, so ties favour no node. Losses of synchronised
+//! senders at a full buffer spread within chance.
 
 use crate::common::{logged, scenario};
 use backwater_types::Instant;
@@ -7,9 +7,9 @@ use backwater_types::Instant;
 const SENDERS: u64 = 8;
 const PACKETS: u64 = 2000;
 
-/// Eight senders start together, at the rate of the one link they share, over links of the same length: in each packet time
-/// eight packets arrive at one instant and one leaves. Nobody hears of a loss before all is sent: 200 us of propagation against
-/// 168 us of sending. How many packets of each got in.
+/// Returns the admitted packets of each sender. Eight senders start together at the rate of the link they share, over
+/// links of equal length. In each packet time, eight packets arrive at one instant and one leaves. No sender hears of a
+/// loss before it has sent everything: 200 us of propagation against 168 us of sending.
 fn admitted(seed: u64) -> Vec<u64> {
     let flow = |i: u64| format!("{{ start = \"0 s\", src = \"host{i}\", dst = \"host8\", bytes = \"{PACKETS} KB\" }}");
     let flows: Vec<String> = (0..SENDERS).map(flow).collect();
@@ -26,12 +26,12 @@ fn admitted(seed: u64) -> Vec<u64> {
         .collect()
 }
 
-/// Flows that start together are numbered in the order of the list.
+/// Returns the flow of a host. Flows that start together are numbered in the order of the list.
 fn flow_of(log: &crate::common::log::Log, host: usize) -> u32 {
     log.host_sent.iter().find(|h| h.1 == host).map(|h| h.2).expect("every sender sends")
 }
 
-/// Chi-square over the senders, 7 degrees of freedom each: 24.3 is exceeded once in a thousand.
+/// Returns chi-square over the senders, with 7 degrees of freedom; 24.3 is exceeded once in a thousand.
 fn chi_square(counts: &[u64]) -> f64 {
     let mean = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
     counts.iter().map(|n| (*n as f64 - mean).powi(2) / mean).sum()
@@ -49,7 +49,8 @@ fn losses_of_synchronised_senders_spread_within_chance() {
         sum += chi2;
         totals.iter_mut().zip(&counts).for_each(|(total, n)| *total += n);
     }
-    // 70 degrees of freedom: between 39.0 and 112.3 all but twice in a thousand. Too even would be as wrong as too uneven.
+    // With 70 degrees of freedom, all but two in a thousand lie between 39.0 and 112.3. Too even would be as wrong as
+    // too uneven.
     println!("all seeds: {totals:?}, sum of chi-squares {sum:.1} at 70 degrees of freedom");
     assert!((39.0..112.3).contains(&sum), "{sum:.1}");
     assert!(chi_square(&totals) < 24.3, "no sender is favoured over all seeds: {totals:?}");

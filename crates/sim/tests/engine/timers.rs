@@ -10,14 +10,14 @@ use backwater_sim::{Simulation, Watch};
 use backwater_types::{ControlFrame, Duration, Frame, Instant, PortId};
 use std::sync::{Arc, Mutex};
 
-/// Times at which the timer was to run and did.
+/// Times at which the timer was due and at which it ran.
 type Runs = Arc<Mutex<Vec<(Instant, Instant)>>>;
 
-/// No whole nanoseconds.
+/// Not a whole number of nanoseconds.
 const PERIOD: Duration = Duration(700_400);
 const TIMES: usize = 5;
 
-/// A switch that sets its timer when the first packet joins a queue, and then a few times more.
+/// A switch that sets its timer when it first enqueues a packet, and then a few more times.
 struct Ticking {
     inner: AnySwitch,
     next: Instant,

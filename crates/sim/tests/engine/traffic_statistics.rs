@@ -1,8 +1,8 @@
-//! The traffic generator alone: over many draws, gaps, sizes and the load they make have the means asked for.
+//! The traffic generator alone: over many draws, gaps, sizes and load have the requested means.
 //!
-//! How many draws that takes: the mean of n draws strays by CV / sqrt(n). Log-normal gaps of sigma 2 have
-//! CV = sqrt(exp(4) - 1) = 7.32, so ten million draws stray by 0.23 % and a hundred million by 0.07 %. The fast tests take ten
-//! million; `a_hundred_million_draws_have_the_means_asked_for` is for `make test-long`.
+//! The mean of n draws deviates by CV / sqrt(n). Log-normal gaps of sigma 2 have CV = sqrt(exp(4) - 1) = 7.32, so ten
+//! million draws deviate by 0.23 % and a hundred million by 0.07 %. The fast tests take up to ten million;
+//! `a_hundred_million_draws_have_the_means_asked_for` belongs to `make test-long`.
 
 use crate::common::scenario;
 use backwater_scenario::topology::expand;
@@ -14,10 +14,10 @@ use std::fs;
 use std::path::Path;
 
 const LOAD: f64 = 0.6;
-/// 64 links of 100 Gb/s, one direction, bytes per second.
+/// Capacity of 64 links of 100 Gb/s in one direction, bytes per second.
 const CORE: f64 = 64.0 * 100e9 / 8.0;
 
-/// The 128-host Clos of the BFC paper under one background workload.
+/// Returns the 128-host Clos of the BFC paper with one background workload.
 fn clos(sizes: &str, arrivals: &str) -> Scenario {
     scenario(&format!(
         "scheme = \"bfc\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 8\nspines = 8\nhosts_per_leaf = 16\n\
@@ -46,14 +46,14 @@ impl Moments {
         self.sum / self.n
     }
 
-    /// Standard error of the mean, as a share of it.
+    /// Standard error of the mean, as a share of the mean.
     fn error(&self) -> f64 {
         let variance = self.squares / self.n - self.mean() * self.mean();
         (variance / self.n).sqrt() / self.mean()
     }
 }
 
-/// Draws `n` flows; gaps, sizes and load against what was asked.
+/// Draws `n` flows and compares gaps, sizes and load with the requested values.
 fn check(sizes: &str, mean_size: f64, arrivals: &str, n: usize, within: f64) {
     let scenario = clos(sizes, arrivals);
     let graph = expand(&scenario.topology);
@@ -85,7 +85,8 @@ fn check(sizes: &str, mean_size: f64, arrivals: &str, n: usize, within: f64) {
     assert!(chi2 < 181.0, "sources: chi-square {chi2:.0}");
 }
 
-/// The mean of a shipped table, integrated here on its own: between points the size is uniform if the table says so.
+/// Returns the mean of a shipped table by a separate integration. Between points the size is uniform if the table says
+/// so.
 fn table_mean(name: &str) -> f64 {
     let table = sizes::table(name).expect("a shipped table");
     let (mut sum, mut before) = (0.0, None::<(f64, f64)>);
@@ -113,7 +114,7 @@ fn poisson_gaps_and_exponential_sizes_have_the_means_asked_for() {
     check("{ exponential = \"20 KB\" }", 20_000.0, "\"poisson\"", 4_000_000, 0.002);
 }
 
-/// Every table of sizes that an experiment names, by reading the files.
+/// Reads the names of all tables of sizes from the experiments' files.
 fn tables_in_use() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let mut tables = BTreeSet::new();
@@ -127,9 +128,9 @@ fn tables_in_use() -> BTreeSet<String> {
     tables
 }
 
-/// The mean size that sets the rate of arrivals is the mean of the sizes drawn, for every table. The mean of random draws
-/// from a heavy tail is off by more than 1 % even after millions of draws. So the draws are stratified: each of `n` equal
-/// parts of the distribution gives one size at a random place in it. Their mean is within a thousandth.
+/// Expects the mean of the sizes drawn to be the mean that sets the arrival rate, for every table. Random draws from a
+/// heavy tail miss the mean by more than 1 % even after millions of draws. The test therefore takes one size at a
+/// random place in each of `n` equal parts of the distribution. The mean of these is within two thousandths.
 #[test]
 fn every_table_draws_the_mean_that_loads_are_computed_from() {
     let used = tables_in_use();
@@ -144,7 +145,7 @@ fn every_table_draws_the_mean_that_loads_are_computed_from() {
         let drawn = (0..n).map(|i| sampler.draw(i * part + hash::draw(7, i) % part) as f64);
         let off = drawn.sum::<f64>() / n as f64 / sampler.mean() - 1.0;
         println!("{name}: mean {:.1} B, draws {:+.4} %", sampler.mean(), 100.0 * off);
-        // Up to a byte is lost in rounding down.
+        // Rounding down loses up to one byte.
         assert!(off.abs() < 0.002 + 1.0 / sampler.mean(), "{name}: {:+.3} %", 100.0 * off);
         let own = table_mean(name);
         let stated = sampler.table_mean();
@@ -152,8 +153,8 @@ fn every_table_draws_the_mean_that_loads_are_computed_from() {
     }
 }
 
-/// What BFC's authors have on top of the load that they ask for: the mean of whole packets over that of the table. Drawn and cut to whole
-/// bytes they were 1.0263, 1.0017 and 1.0003: half a byte is 0.02 % of Google's mean.
+/// Expects the authors' mean of whole packets to exceed that of the table by this factor. Drawn sizes cut to whole
+/// bytes gave 1.0263, 1.0017 and 1.0003: half a byte is 0.02 % of Google's mean.
 #[test]
 fn whole_packets_are_larger_than_their_tables_by_what_was_measured() {
     for (name, more) in [("google_rpc", 1.0265), ("fb_hadoop", 1.0017), ("web_search", 1.0003)] {

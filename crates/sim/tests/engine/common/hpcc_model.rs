@@ -396,7 +396,7 @@ struct Switch {
 /// A flow's sender and receiver.
 struct Flow {
     spec: FlowSpec,
-    /// The packet header's words that routes are chosen by, of data and of ACKs.
+    /// Header words of data and of ACKs that the choice of routes hashes.
     data_words: [u32; 3],
     ack_words: [u32; 3],
 
