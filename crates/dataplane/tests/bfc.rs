@@ -267,7 +267,8 @@ fn a_flow_behind_a_long_queue_is_paused_by_name_and_alone() {
     assert_eq!(resumed, [None, None, None, None, Some(ControlFrame::ResumeFlow(name(2))), None]);
 }
 
-/// Of two packets within the sticky time the first is still queued when the second arrives, sampled or not.
+/// Two packets within the sticky time use one queue, sampled or not, as the first is still queued when the second
+/// arrives.
 #[test]
 fn a_flow_of_unsampled_packets_keeps_its_queue() {
     let bfc = BfcParams { sampling: 1e-9, refresh: Duration::ZERO, ..BfcParams::default() };

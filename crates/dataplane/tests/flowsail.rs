@@ -195,8 +195,8 @@ fn literally_all_queues_that_are_not_paused_are_active() {
     assert_eq!(bench.arrive(1), PAUSE_1);
 }
 
-/// Whether flow 1's packet is flagged that brings it to `mine` of `all` packets in the one normal queue, which it
-/// shares with the other of `flows` flows.
+/// Whether the switch flags the packet of flow 1 that raises the flow to `mine` of the `all` packets in the one normal
+/// queue. The flow shares the queue with `flows` - 1 others.
 fn flagged(flows: u64, mine: u64, all: u64, params: &FlowSailParams) -> bool {
     let mut bench = Bench::new(2, params);
     let others = all - mine;
@@ -221,7 +221,7 @@ fn the_fair_share_is_the_queue_over_a_power_of_two() {
         let share = all >> shift;
         assert!(!flagged(flows, share, all, &params()), "{flows} flows: at its share");
         assert!(flagged(flows, share + 1, all, &params()), "{flows} flows: above it");
-        // FS-A10.
+        // FS-A10: without `strict_fair`, a flow at its share is flagged, too.
         let loose = FlowSailParams { strict_fair: false, ..params() };
         assert!(flagged(flows, share, all, &loose), "{flows} flows: at its share, not strict");
         assert!(!flagged(flows, share - 1, all, &loose), "{flows} flows: below it");

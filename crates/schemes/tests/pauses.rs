@@ -1,4 +1,4 @@
-//! Of every backpressure: the frames that its switch sends hold what it states, and the neighbours that are said to obey them do.
+//! For every backpressure, a switch sends pauses of the stated grain, and the neighbours stated to obey them do.
 
 use backwater_dataplane::{BufferSize, DataPlane, Grain};
 use backwater_schemes::planes::PRODUCTS;
@@ -9,7 +9,7 @@ use backwater_types::{BitsPerSec, Bytes, ControlFrame, Duration, Frame, Instant,
 
 const RATE: BitsPerSec = BitsPerSec(100_000_000_000);
 const DELAY: Duration = Duration(1_000_000);
-/// Packets that the switch above sends, at most: more bytes than any threshold here.
+/// Largest number of packets that the upper switch sends; their bytes exceed any threshold here.
 const PACKETS: u32 = 800;
 
 fn tables() -> Vec<Switch> {
@@ -20,7 +20,7 @@ fn tables() -> Vec<Switch> {
     PRODUCTS.iter().map(table).collect()
 }
 
-/// A switch of three ports, with these neighbours.
+/// Builds a switch of three ports with these neighbours.
 fn build(memory: Memory, table: &Switch, neighbours: [Option<&Switch>; 3]) -> AnySwitch {
     let host = Host::default();
     let conventions = Conventions { memory, ..Conventions::default() };
@@ -35,7 +35,7 @@ fn packet(seq: u32) -> Packet {
     Packet { flow: 1, key: 1, seq, wire: 1048, kind: Kind::Data, ..Packet::NONE }
 }
 
-/// What the frame holds if it is a pause.
+/// Returns the grain of a pause; `None` for other frames.
 fn held_by(frame: ControlFrame) -> Option<Grain> {
     match frame {
         ControlFrame::PfcPause(_) => Some(Grain::Port),
@@ -50,14 +50,14 @@ fn held_by(frame: ControlFrame) -> Option<Grain> {
     }
 }
 
-/// What the first pause holds that a switch `below` sends to one `above`, whose packets it gets and cannot send on; and
-/// whether that holds the one above back.
+/// Returns the grain of the first pause that `below` sends to `above`, and whether it stops `above`. The switch `below`
+/// receives packets and cannot forward them.
 fn first_pause(memory: Memory, above: &Switch, below: &Switch) -> Option<(Grain, bool)> {
     let now = Instant(1_000_000);
     let mut upper = build(memory, above, [Some(below), None, None]);
     let mut lower = build(memory, below, [Some(above), None, None]);
     for seq in 0..PACKETS {
-        // One goes on and another waits behind it.
+        // The first round has two packets, so that one always waits behind the one sent.
         for copy in 0..=u32::from(seq == 0) {
             upper.receive(now, &Frame::from(packet(2 * seq + copy)), 1, 0);
         }
@@ -73,7 +73,7 @@ fn first_pause(memory: Memory, above: &Switch, below: &Switch) -> Option<(Grain,
     None
 }
 
-/// Pairs that a scenario is refused for are left out: two backpressures of queues or flows, and queues that differ in number.
+/// Leaves out pairs that scenarios refuse: two backpressures of queues or flows, and different numbers of queues.
 #[test]
 fn a_switch_sends_the_pauses_that_it_states_and_neighbours_obey_those_that_are_said_to() {
     let tables = tables();
@@ -108,7 +108,7 @@ fn every_backpressure_is_built_and_sends_pauses_if_it_states_any() {
     }
 }
 
-/// Over the memory of HPCC's simulator PFC pauses classes, by the same frames.
+/// With the memory of HPCC's simulator, PFC pauses classes, by the same frames.
 #[test]
 fn pauses_of_classes_are_obeyed_as_those_of_ports() {
     for assignment in [Assignment::Single, Assignment::Class] {

@@ -1,5 +1,4 @@
-//! ExpressPass, both ends by hand: what each says and when; and flows whose credits leave by one port, until they share
-//! it.
+//! ExpressPass by hand: packets and times of both ends, and flows whose credits leave by one port until they share it.
 
 use backwater_transport::{
     ExpressPass, ExpressPassFlowParams, ExpressPassHeader, ExpressPassParams, Next, Outgoing, Receiver, Reply, Sender,
@@ -94,7 +93,7 @@ fn each_credit_sends_one_packet_which_brings_it_back_and_then_no_more_are_wanted
     let last = takes(&mut tx, &params, us(9));
     assert_eq!(kinds(&last), [(Kind::Data, 1), (Kind::Request, 0)]);
     assert_eq!((last[0].wire, last[0].flags, last[0].extension.number), (500, flags::LAST, 2));
-    // What comes now is wasted.
+    // A credit that arrives now is wasted.
     tx.on_packet(&params, us(10), &credit(3, 0, us(6)));
     assert!(takes(&mut tx, &params, us(10)).is_empty());
     assert_eq!((tx.wasted(), tx.is_done()), (1, false));
@@ -117,12 +116,12 @@ fn a_request_without_an_answer_is_repeated_and_so_is_one_for_what_was_lost_last(
         tx.on_packet(&params, us(310), &credit(number, 0, us(304)));
         takes(&mut tx, &params, us(310));
     }
-    // The first arrived, as a later credit said; the others did not.
+    // A later credit tells that the first packet arrived, but the others did not.
     tx.on_packet(&params, us(320), &credit(3, 1, us(316)));
     assert_eq!((tx.timer(&params), tx.acknowledged()), (us(810), 1));
     tx.on_timer(&params, us(810));
     assert_eq!(kinds(&takes(&mut tx, &params, us(810))), [(Kind::Request, 2)]);
-    // The second did after all.
+    // The second packet arrived after all.
     tx.on_packet(&params, us(818), &credit(4, 2, us(814)));
     assert_eq!(kinds(&takes(&mut tx, &params, us(818))), [(Kind::Data, 2), (Kind::Request, 0)]);
     assert_eq!(tx.retransmitted(), 1);
@@ -150,7 +149,7 @@ fn a_gap_is_answered_once_and_sent_again_from_there_for_credits_that_have_to_be_
     let again = takes(&mut tx, &params, us(17));
     assert_eq!(kinds(&again), [(Kind::Request, 2)]);
     assert_eq!(hears(&mut rx, &params, us(21), &frame(9, &again[0])).len(), 1);
-    // A late copy of the NACK does nothing once both were sent again and came.
+    // A late copy of the NACK does nothing once both packets were retransmitted and arrived.
     for number in 5..7 {
         tx.on_packet(&params, us(25), &credit(number, 1, us(21)));
         for out in takes(&mut tx, &params, us(25)) {
@@ -173,8 +172,7 @@ fn who_asks_after_the_end_is_told_of_it() {
     assert!(Rx::late(ExpressPass::receiving(&params), &no_more).is_none());
 }
 
-/// Sizes from 76 to 92 B and gaps within a tenth of 2 x 129.76 ns, all of them likely, and the same whenever they are
-/// drawn.
+/// Expects all sizes from 76 to 92 B, gaps within a tenth of 2 x 129.76 ns, and the same draws in each run.
 #[test]
 fn credits_vary_in_size_and_distance() {
     let params = params();
@@ -212,8 +210,8 @@ fn a_sender_that_stops_early_asks_again_if_that_was_too_early() {
         tx.on_packet(&params, now, &credit(number, 0, us(4)));
         sent.extend(takes(&mut tx, &params, now));
     }
-    // A round trip of 8 us after the first credit five had come, and seven packets were left; at 24 us, more than are
-    // left.
+    // At 16 us, five credits have arrived within a round trip of 8 us, and seven packets are left. At 24 us the credits
+    // of a round trip exceed the rest, so the sender stops them.
     assert_eq!(kinds(&sent).iter().position(|(kind, _)| *kind == Kind::Request), None);
     tx.on_packet(&params, us(24), &credit(8, 0, us(20)));
     assert_eq!(kinds(&takes(&mut tx, &params, us(24))), [(Kind::Data, 8), (Kind::Request, 0)]);
@@ -233,9 +231,9 @@ enum Event {
     Due(usize),
     /// A credit may leave the port.
     Port,
-    /// A packet of the sender's comes in.
+    /// A packet of the sender arrives.
     Data(usize, Frame<ExpressPassHeader>),
-    /// A credit comes to the sender.
+    /// A credit arrives at the sender.
     Credit(usize, Frame<ExpressPassHeader>),
 }
 

@@ -1,5 +1,5 @@
-//! Homa without a simulator: what each end sends when it is told what, and both ends over a link that loses and
-//! reorders.
+//! Homa without a simulator: packets that each end sends in response to events, and both ends over a link that loses
+//! and reorders.
 
 use backwater_transport::{
     Homa, HomaFlowParams, HomaHeader, HomaLevels, HomaReceiver, HomaReceiverParams, HomaSender, Inbox, Next, Outgoing,
@@ -12,8 +12,8 @@ use backwater_types::{Duration, Extension, Frame, Instant, Kind, Packet, flags};
 const WINDOW: u32 = 10;
 const RTO: Duration = Duration::from_us(100);
 
-/// Eight levels, of which the first three are unscheduled: up to 1 KB, up to 5 KB, and larger; two messages are granted
-/// to.
+/// Eight levels, the first three unscheduled: up to 1 KB, up to 5 KB, and larger. At most `overcommitment` messages get
+/// grants at once.
 fn params(overcommitment: u32) -> HomaFlowParams {
     HomaFlowParams {
         payload: 1000,
@@ -65,7 +65,7 @@ fn rtt_bytes_go_unasked_at_the_level_of_the_size_and_the_rest_as_granted() {
         assert_eq!(sent.len() as u32, packets.min(WINDOW));
         assert!(sent.iter().all(|out| (out.class, out.flags & flags::ECT) == (level, 0)), "{packets}: {sent:?}");
         assert!(sent.iter().all(|out| out.extension.packets == packets));
-        // Length and place say what is left, the packet itself among it.
+        // Length and sequence number give the remaining packets, including this one.
         let left = |out: &Outgoing<HomaHeader>| out.extension.left(&Packet { seq: out.seq, ..Packet::NONE });
         assert!(sent.iter().map(left).eq((0..sent.len() as u32).map(|gone| u64::from(packets - gone))), "{packets}");
     }
@@ -75,7 +75,7 @@ fn rtt_bytes_go_unasked_at_the_level_of_the_size_and_the_rest_as_granted() {
     sender.on_packet(&params, us(10), &grant(3, 12, 6));
     let sent: Vec<(u32, u8)> = drain(&mut sender, &params, us(10)).iter().map(|out| (out.seq, out.class)).collect();
     assert_eq!((sent, sender.acknowledged()), (vec![(10, 6), (11, 6)], 4));
-    // A grant that was overtaken changes nothing.
+    // An overtaken grant changes nothing.
     sender.on_packet(&params, us(11), &grant(2, 11, 3));
     assert_eq!((sender.peek(&params, us(11)), sender.acknowledged()), (Next::Blocked, 4));
     sender.on_packet(&params, us(12), &grant(20, 30, 7));
@@ -96,10 +96,10 @@ fn a_resend_goes_first_and_only_what_was_sent_is_sent_again() {
     sender.on_packet(&params, us(200), &resend(8, 2));
     assert_eq!(sender.left(), 22);
     let sent: Vec<(u32, u8)> = drain(&mut sender, &params, us(200)).iter().map(|out| (out.seq, out.class)).collect();
-    // 8 and 9 again, unscheduled as they were; 10 to 13 are granted by it.
+    // Packets 8 and 9 are retransmitted, still unscheduled. The resend also grants 10 to 13.
     assert_eq!(sent, [(8, 2), (9, 2), (10, 5), (11, 5), (12, 5), (13, 5)]);
     assert_eq!(sender.retransmitted(), 2);
-    // What arrives meanwhile is not sent again.
+    // A packet that arrives before its retransmission is not sent again.
     sender.on_packet(&params, us(300), &resend(3, 9));
     sender.on_packet(&params, us(301), &grant(10, 14, 5));
     assert_eq!(drain(&mut sender, &params, us(301)).iter().map(|out| out.seq).collect::<Vec<_>>(), [10, 11]);
@@ -115,7 +115,7 @@ fn a_sender_that_nobody_answers_sends_its_first_packet_again() {
     sender.on_timer(&params, us(5) + RTO);
     assert_eq!(drain(&mut sender, &params, us(105)).iter().map(|out| out.seq).collect::<Vec<_>>(), [0]);
     assert_eq!(sender.timer(&params), us(105) + RTO);
-    // Once it is heard it is for the receiver to ask, until all is sent.
+    // After the first answer, the receiver asks for missing packets until all are sent.
     sender.on_packet(&params, us(110), &grant(1, 12, 7));
     drain(&mut sender, &params, us(110));
     assert_eq!(sender.timer(&params), Instant::NEVER);
@@ -180,14 +180,14 @@ fn a_lone_message_has_rtt_bytes_on_its_way_at_the_lowest_level() {
         let granted = seq + 1 + WINDOW;
         let expected = match seq {
             0..20 => vec![(0, granted, 7)],
-            // All is granted; the end is acknowledged.
+            // The whole message is granted; only its end is acknowledged.
             20..29 => vec![],
             _ => vec![(0, 30, 7)],
         };
         assert_eq!(host.grants(0, 1, seq, 30), expected, "{seq}");
     }
     assert!(host.flows[0].is_done());
-    // A message that needs no grant is answered at its end only, and a late packet of it as well.
+    // A message without grants is answered only at its end; a late packet of it is answered, too.
     for seq in 0..9 {
         assert!(host.data(us(1), 1, 1, seq, 10).is_empty());
     }
@@ -201,15 +201,15 @@ fn a_lone_message_has_rtt_bytes_on_its_way_at_the_lowest_level() {
 #[test]
 fn the_messages_with_the_least_left_are_granted_to_and_the_lowest_levels_in_use() {
     let mut host = Host::new(2);
-    // Alone at level 7; a shorter one goes to 6 and leaves it there.
+    // A message alone uses level 7. A shorter one uses level 6, and the first stays at 7.
     assert_eq!(host.grants(0, 1, 0, 50), [(0, 11, 7)]);
     assert_eq!(host.grants(1, 2, 0, 40), [(1, 11, 6)]);
     assert_eq!(host.grants(0, 1, 1, 50), [(0, 12, 7)]);
-    // A third, the shortest, puts the longest out.
+    // A third message, the shortest, takes the place of the longest.
     assert_eq!(host.grants(2, 3, 0, 30), [(2, 11, 6)]);
     assert_eq!(host.grants(1, 2, 1, 40), [(1, 12, 7)]);
     assert_eq!(host.grants(0, 1, 2, 50), []);
-    // When all of the shortest is granted, the one that waited has what it missed, at once.
+    // When the shortest message is fully granted, the waiting one at once gets the grant it missed.
     for seq in 1..19 {
         assert_eq!(host.grants(2, 3, seq, 30), [(2, seq + 11, 6)]);
     }
@@ -221,7 +221,7 @@ fn the_messages_with_the_least_left_are_granted_to_and_the_lowest_levels_in_use(
 fn one_message_of_each_sender_is_granted_to() {
     let mut host = Host::new(2);
     assert_eq!(host.grants(0, 1, 0, 50), [(0, 11, 7)]);
-    // Of the same sender, with less left: it goes instead, and is alone.
+    // A shorter message of the same sender replaces the first, and is the only one with grants.
     assert_eq!(host.grants(1, 1, 0, 40), [(1, 11, 7)]);
     assert_eq!(host.grants(0, 1, 1, 50), []);
     assert_eq!(host.grants(2, 2, 0, 60), [(2, 11, 7)]);
@@ -237,7 +237,7 @@ fn a_message_rises_as_its_packets_come_and_goes_ahead_of_a_longer_one() {
     let mut host = Host::new(1);
     assert_eq!(host.grants(0, 1, 0, 40), [(0, 11, 7)]);
     assert_eq!(host.grants(1, 2, 0, 42), []);
-    // Of equals that goes on which was granted to.
+    // Between equal messages, the one with grants continues.
     assert_eq!(host.grants(1, 2, 1, 42), []);
     assert_eq!(host.grants(1, 2, 2, 42), []);
     assert_eq!(host.grants(1, 2, 3, 42), [(1, 14, 7)]);
@@ -255,12 +255,12 @@ fn silence_has_what_is_missing_asked_for_again_and_then_the_rest_at_once() {
     let runs = |replies: &[Reply<HomaHeader>]| {
         replies.iter().map(|r| (r.kind, r.seq, r.word, r.extension.span)).collect::<Vec<_>>()
     };
-    // 14 are granted: two runs among what was sent, and what may not have been.
+    // 14 packets are granted. Two runs among the sent packets are missing, and the last four may not have been sent.
     assert_eq!(runs(&asked), [(Kind::Nack, 2, Some(2), 2), (Kind::Nack, 2, Some(5), 4), (Kind::Nack, 2, Some(10), 4)]);
     assert!(asked.iter().all(|reply| (reply.extension.packets, reply.extension.level) == (14, 7)));
     assert!(host.silence(0, us(150)).is_empty());
     assert_eq!(host.silence(0, us(201)).len(), 3);
-    // A duplicate is answered with what may be sent.
+    // A duplicate is answered with the current grant.
     assert_eq!(host.grants(0, 1, 4, 30), [(0, 14, 7)]);
 }
 
@@ -276,7 +276,7 @@ fn every_message_arrives_over_a_link_that_loses_and_reorders() {
         let mut host = Host::new(2);
         let mut sent = vec![0; sizes.len()];
         let mut arrived = vec![0; sizes.len()];
-        // Arrivals: when, which of as many, to whom.
+        // Packets in flight by arrival time and number: flow and frame.
         let mut wire: std::collections::BTreeMap<(Instant, u64), (usize, Frame<HomaHeader>)> = Default::default();
         let (mut now, mut number) = (us(0), 0);
         let mut put = |now: Instant,
@@ -328,7 +328,8 @@ fn every_message_arrives_over_a_link_that_loses_and_reorders() {
         for (flow, sender) in senders.iter().enumerate() {
             assert_eq!(sent[flow], sizes[flow] + sender.retransmitted(), "flow {flow}");
             assert!(host.flows[flow].is_done());
-            // What waits for its turn longer than the timeout asks whether it is known, once.
+            // A message that waits for its turn longer than the timeout retransmits one packet to ask whether it is
+            // known.
             assert!(loss > 0 || sender.retransmitted() <= 1, "flow {flow}: nothing was lost");
         }
     }

@@ -1,5 +1,5 @@
-//! Selective retransmission without a simulator: what each end sends when it is told what, and both ends over a link
-//! that loses.
+//! Selective retransmission without a simulator: packets that each end sends in response to events, and both ends over
+//! a link that loses.
 
 use backwater_transport::{
     Ack, Control, Dctcp, DctcpParams, Next, PacedParams, Receiver, Selective, SelectiveFlowParams, SelectiveParams,
@@ -108,7 +108,7 @@ fn what_is_missing_goes_again_once_and_nothing_else() {
     let mut tx = open::<Window>(&params, 100);
     assert_eq!(drain(&mut tx, &params, us(0)), (0..WINDOW).collect::<Vec<_>>());
     assert_eq!((tx.peek(&params, us(1)), tx.timer(&params)), (Next::Blocked, us(0) + HIGH));
-    // 1, 4 and 5 are lost. The first NACK is for 1 alone; the window is counted from it on.
+    // Packets 1, 4 and 5 are lost. The first NACK concerns packet 1 alone, and the window counts from that packet.
     tx.on_packet(&params, us(10), &answer(Kind::Ack, 1, 0));
     assert_eq!(drain(&mut tx, &params, us(10)), [20]);
     tx.on_packet(&params, us(11), &answer(Kind::Nack, 1, 2));
@@ -121,7 +121,7 @@ fn what_is_missing_goes_again_once_and_nothing_else() {
         tx.on_packet(&params, us(14), &answer(Kind::Nack, 1, came));
     }
     assert_eq!((drain(&mut tx, &params, us(14)), tx.acknowledged()), (vec![], 17));
-    // The first comes: all but 4 and 5 has arrived up to 20, and four more windows' packets may go.
+    // Packet 1 arrives. Up to packet 20 only 4 and 5 are missing, and packets 21 to 23 fit the window.
     tx.on_packet(&params, us(20), &answer(Kind::Ack, 4, 1));
     assert_eq!(drain(&mut tx, &params, us(20)), [21, 22, 23]);
     tx.on_packet(&params, us(21), &answer(Kind::Ack, 5, 4));
@@ -135,7 +135,7 @@ fn a_recovery_that_is_over_makes_room_for_another() {
     let params = irn();
     let mut tx = open::<Window>(&params, 100);
     drain(&mut tx, &params, us(0));
-    // 0 is lost, and so is what is sent in its place. In this recovery nobody asks for it again.
+    // Packet 0 and its retransmission are lost. This recovery does not retransmit it again.
     tx.on_packet(&params, us(10), &answer(Kind::Nack, 0, 1));
     assert_eq!(drain(&mut tx, &params, us(10)), [0]);
     for came in 2..20 {
@@ -164,7 +164,8 @@ fn after_a_timeout_all_that_is_missing_goes_again() {
     assert!(!tx.has_unsent(), "it is not due");
     tx.on_timer(&params, us(107));
     assert_eq!((drain(&mut tx, &params, us(107)), tx.retransmitted()), (vec![7, 8, 9], 3));
-    // What was sent first has arrived after all, the rest not: nobody takes 7 for lost again.
+    // The original packet 9 has arrived after all. Packet 7 was retransmitted before, so it does not count as lost
+    // again.
     tx.on_packet(&params, us(108), &answer(Kind::Nack, 7, 9));
     assert!(drain(&mut tx, &params, us(108)).is_empty());
     tx.on_packet(&params, us(110), &answer(Kind::Ack, 10, 8));
@@ -197,12 +198,12 @@ fn a_notice_has_its_packet_sent_again_and_gaps_do_not() {
         tx.on_packet(&params, us(10), &answer(Kind::Nack, 0, came));
     }
     assert_eq!(drain(&mut tx, &params, us(10)), (21..33).collect::<Vec<_>>());
-    // What was dropped and arrived, and what arrived before the notice of it, do not go again.
+    // A dropped packet that has arrived is not sent again, nor is a packet that arrived before a notice of its drop.
     tx.on_packet(&params, us(11), &answer(Kind::Nack, 0, 7));
     tx.on_packet(&params, us(11), &notice(7));
     tx.on_packet(&params, us(11), &notice(9));
     assert_eq!((drain(&mut tx, &params, us(11)), tx.retransmitted()), (vec![33], 1));
-    // Four windows beyond the first that is missing is as far as it goes.
+    // The sender goes at most four windows beyond the first missing packet.
     for came in 20..79 {
         tx.on_packet(&params, us(12), &answer(Kind::Nack, 0, came));
         drain(&mut tx, &params, us(12));
@@ -214,7 +215,7 @@ fn a_notice_has_its_packet_sent_again_and_gaps_do_not() {
     assert_eq!(drain(&mut tx, &params, us(14)), [80]);
 }
 
-/// 100 Mb/s of 100 Gb/s leave one packet of the window, and 83.84 us between two packets.
+/// A rate of 100 Mb/s on 100 Gb/s leaves a window of one packet, and 83.84 us between packets.
 #[test]
 fn a_notice_puts_the_rate_to_its_minimum_if_it_is_to() {
     for slows in [true, false] {
@@ -254,7 +255,7 @@ impl Control for Listening {
     fn new(_: &()) -> Listening {
         Listening(None, 0, 0)
     }
-    /// Window of a packet for each nanosecond of the last round trip; 20 before the first.
+    /// Returns a window of one packet per nanosecond of the last round trip; 20 packets before the first.
     fn window(&self, _: &()) -> u64 {
         self.0.map_or(20_000, |rtt| rtt.0)
     }
@@ -272,13 +273,13 @@ fn round_trips_are_those_of_the_last_time_a_packet_was_sent() {
     for ns in 0..20 {
         assert!(matches!(tx.next_packet(&params, Instant(1000 * ns)), Next::Packet(_)));
     }
-    // 0 is lost; the answer to 1, sent at 1 ns, comes at 7 ns: a window of 6 holds everything.
+    // Packet 0 is lost. The answer to packet 1, sent at 1 ns, arrives at 7 ns: a window of 6 holds everything.
     tx.on_packet(&params, Instant(7000), &answer(Kind::Nack, 0, 1));
     assert_eq!(tx.peek(&params, Instant(7000)), Next::Blocked);
-    // 30 ns after packet 10: a window of 30. What is lost goes, at 40 ns.
+    // The answer arrives 30 ns after packet 10 was sent: a window of 30. The lost packets go at 40 ns.
     tx.on_packet(&params, Instant(40_000), &answer(Kind::Nack, 0, 10));
     assert_eq!(drain(&mut tx, &params, Instant(40_000)), [0, 2, 3, 4, 5, 6, 7, 8, 9]);
-    // The answer to 0 comes at 43 ns: 3, not 43.
+    // The answer to packet 0 arrives at 43 ns: the round trip since its retransmission is 3 ns, not 43.
     tx.on_packet(&params, Instant(43_000), &answer(Kind::Ack, 2, 0));
     assert_eq!((tx.acknowledged(), tx.peek(&params, Instant(43_000))), (3, Next::Blocked), "17 are in flight");
     for came in [2, 3, 4, 5, 6, 7, 8, 9] {

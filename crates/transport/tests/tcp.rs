@@ -1,9 +1,8 @@
-//! TCP against closed forms, over a channel written out here that shares nothing with the simulator: one FIFO of a rate
-//! or of none, a delay each way, and functions that say which segments and acknowledgements are lost and which are
-//! marked.
+//! TCP against closed forms. The channel shares no code with the simulator: one FIFO with or without a rate, a delay
+//! each way, and rules for lost and marked segments and lost acknowledgements.
 //!
-//! After every step the sender recounts itself, and a second account, kept from what crosses the channel alone, is
-//! compared.
+//! After every step the sender recounts its state. The test compares it with a second account, kept from the segments
+//! and acknowledgements on the channel.
 
 use backwater_transport::{
     AckPolicy, Congestion, Marks, Recovery, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason as Why,
@@ -111,7 +110,7 @@ struct Flow {
     sent: Vec<(u64, u32)>,
     acks: u64,
     timeouts: Vec<(u64, Why)>,
-    /// Segments below this may have been sent beyond the window; one in each window is right.
+    /// Segments below this may have been sent beyond the window; one per window is allowed.
     beyond: u32,
     /// Windows before and after acknowledgements that left a smaller one.
     cuts: Vec<(f64, f64)>,
@@ -244,7 +243,8 @@ impl World {
     /// Delivers an acknowledgement; `came` is the segment that it answers.
     fn answer(&mut self, flow: usize, ack: TcpAck, came: Option<u32>) {
         let f = &mut self.flows[flow];
-        // What it says is so: all below, the one after missing, all of the block.
+        // The acknowledgement is true: all segments before `next` arrived, `next` is missing, and the whole block
+        // arrived.
         let arrived = |seq: u32| f.came.get(seq as usize).is_some_and(Option::is_some);
         assert!((0..ack.next).rev().take(20).all(arrived) && (!arrived(ack.next) || came == Some(ack.next)), "{ack:?}");
         assert!((ack.block.0..ack.block.1).all(arrived), "{ack:?}");
@@ -308,7 +308,7 @@ impl World {
             let (before, window) = (f.sender.in_flight(), f.sender.congestion.window as u32);
             let Some(seq) = bent_send(self.bug, &mut f.sender, &self.params, Instant(self.now)) else { break };
             let again = seq < f.next;
-            // Nothing that was acknowledged goes again, and nothing new before the one before it.
+            // No acknowledged segment is retransmitted, and new segments go in order.
             assert!(seq >= f.acked && !f.selected.contains(&seq), "{seq} was acknowledged");
             assert!(again || seq == f.next);
             assert!(seq < f.sender.total && seq - f.acked < self.params.max_window);
@@ -431,7 +431,7 @@ fn slow_start_ends_at_the_threshold_and_at_the_largest_window() {
     assert_eq!(world.rounds()[..4], [20, 33, 34, 35], "one segment a round trip from there on");
 }
 
-/// `W` acknowledgements add `1 / W` each.
+/// Each of `W` acknowledgements adds `1 / W`.
 #[test]
 fn congestion_avoidance_adds_one_segment_a_round_trip() {
     for every in [1, 2] {
@@ -514,7 +514,8 @@ fn losses_cut_once_a_window() {
     let params = params();
     for (more, cuts) in [(0, 1), (1, 2), (5, 2)] {
         let mut world = World::with(params, 3000, false, open(&params, 64.0));
-        // Most of a window, so that its repair takes several round trips; and of what goes first after it has begun.
+        // Loses most of a window, so that its repair takes several round trips, and then the first new segments sent
+        // during the repair.
         let (mut left, mut repairing) = (more, false);
         world.lose = Box::new(move |event| {
             repairing |= event.again;
@@ -545,7 +546,7 @@ fn a_lost_tail_costs_one_timeout() {
         assert_eq!(end, last_progress + 5 * MS + rounds * RTT, "{lost} lost");
         assert_eq!(flow.sender.congestion.threshold, 5.0);
     }
-    // Two segments behind the one lost are not three.
+    // Two segments behind the lost one are too few for three duplicate acknowledgements.
     for behind in [1, 2] {
         let params = TcpParams { max_window: 10, ..params() };
         let mut world = World::with(params, 100, false, open(&params, 10.0));
@@ -573,8 +574,8 @@ fn a_lost_retransmission_costs_a_timeout() {
     assert_eq!(flow.sender.timeouts, 1);
 }
 
-/// A segment that was declared lost and not retransmitted: the window is one, and a hole is behind the first
-/// retransmission.
+/// Expects the reason `Held` for a timeout while lost segments wait for retransmission, and `Retransmission` for one
+/// after the first was retransmitted.
 #[test]
 fn what_the_window_held_is_told_apart() {
     let params = params();
@@ -583,7 +584,7 @@ fn what_the_window_held_is_told_apart() {
     for seq in 5..8 {
         sender.on_ack(&params, Instant(RTT), TcpAck { next: 0, block: (5, seq + 1), marked: false });
     }
-    // Five are lost; the window of four was not asked.
+    // Five segments are lost, and none was retransmitted within the window of four yet.
     assert_eq!(sender.in_flight(), 0);
     assert_eq!(sender.on_timeout(Instant(6 * MS)), Why::Held);
     assert_eq!(sender.send(&params, Instant(6 * MS)), Some(0));
@@ -596,7 +597,7 @@ fn what_the_window_held_is_told_apart() {
 fn the_timeout_doubles_up_to_its_limit_and_an_acknowledgement_resets_it() {
     let params = TcpParams { rto_max: Duration(35 * MS), ..params() };
     let mut world = World::with(params, 100, false, open(&params, 10.0));
-    // From 50 on the channel is dead until a sixth sending, and then for one more segment.
+    // The channel loses segment 50 six times, and then segment 60 three times.
     let (mut dead, mut more) = (6, 3);
     world.lose = Box::new(move |event| {
         if event.seq == 50 && dead > 0 {
@@ -712,11 +713,11 @@ fn a_lost_opening_costs_a_timeout_of_its_own_kind() {
         if times == 0 {
             assert_eq!(end, 2 * RTT, "one round trip to open, one for ten segments");
         } else {
-            // From one segment: 1, 2, 4, 3.
+            // Slow start from one segment: 1, 2, 4, 3.
             assert_eq!(end, waits * MS + RTT + 4 * RTT, "{times} lost");
         }
     }
-    // Lost on the way back: opened at the other end, and answered again.
+    // The answer to the opening is lost. The other end is open and answers again.
     let mut world = World::with(params, 10, true, Congestion::new(&params, Instant(0)));
     world.lose_ack = Box::new(|event| event.number == 0);
     world.run();
@@ -736,7 +737,8 @@ fn a_connection_that_rested_begins_anew() {
     let small = Congestion { window: 3.0, ..used };
     assert_eq!(small.resumed(&raised, Instant(9000 * MS)).window, 10.0, "but in ns-2 it does");
     assert_eq!(small.resumed(&raised, Instant(1000 + 5 * MS)).window, 3.0);
-    // srtt 80 us and a variation of 10: a rest of 120 us is long for ns-2, however long the shortest timeout.
+    // With an srtt of 80 us and a variation of 10 us, ns-2 takes an idle time above 120 us for long, whatever the
+    // minimum timeout.
     let (srtt, variation) = (80_000_000, 10_000_000);
     let measured = Congestion { rtt: Some((Duration(srtt), Duration(variation))), ..used };
     let long = srtt + 4 * variation;
@@ -768,8 +770,8 @@ impl Dice {
     }
 }
 
-/// Comparison with a set: in any order, each acknowledgement names the first gap and the whole run that its segment is
-/// in.
+/// Compares with a set: in any order of arrival, each acknowledgement names the first gap and the whole run of its
+/// segment.
 #[test]
 fn blocks_merge_in_any_order_of_arrival() {
     for seed in 0..3000 {
@@ -779,7 +781,7 @@ fn blocks_merge_in_any_order_of_arrival() {
         for i in (1..order.len()).rev() {
             order.swap(i, dice.below(i as u64 + 1) as usize);
         }
-        // Some come twice, anywhere after.
+        // Some segments arrive twice, the second time anywhere after the first.
         for _ in 0..dice.below(20) {
             let copy = order[dice.below(order.len() as u64) as usize];
             let first = order.iter().position(|seq| *seq == copy).expect("it is there");
@@ -825,7 +827,7 @@ fn every_nth_segment_in_order_is_acknowledged_and_the_last() {
             expected.push(23);
         }
         assert_eq!(acks.iter().map(|ack| ack.next).collect::<Vec<_>>(), expected);
-        // The mark is of whatever acknowledgement covers its segment.
+        // The mark is on the acknowledgement that covers its segment.
         let marked: Vec<u32> = acks.iter().filter(|ack| ack.marked).map(|ack| ack.next).collect();
         assert_eq!(marked, [8u32.div_ceil(every) * every], "every {every}");
         assert!(!receiver.is_waiting());
@@ -864,11 +866,11 @@ fn out_of_order_everything_is_acknowledged_at_once() {
     let mut receiver = TcpReceiver::default();
     let policy = AckPolicy { every: 10, exact_marks: false };
     assert_eq!(receiver.on_data(policy, 0, false, true), [None, None]);
-    // What waited goes first, with its mark.
+    // The delayed acknowledgement goes first, with its mark.
     let [before, now] = receiver.on_data(policy, 2, false, false);
     assert_eq!(before, Some(TcpAck { next: 1, block: (0, 0), marked: true }));
     assert_eq!(now, Some(TcpAck { next: 1, block: (2, 3), marked: false }));
-    // A duplicate, the hole, and then in order again.
+    // A duplicate, the missing segment, and then a segment in order.
     assert_eq!(receiver.on_data(policy, 0, false, false)[1].map(|ack| ack.next), Some(1));
     assert_eq!(receiver.on_data(policy, 1, false, false)[1].map(|ack| ack.next), Some(3));
     assert_eq!(receiver.on_data(policy, 3, false, false), [None, None]);
@@ -876,8 +878,8 @@ fn out_of_order_everything_is_acknowledged_at_once() {
 
 // --- both --------------------------------------------------------------------------------------------------------------------
 
-/// Loss of segments and of acknowledgements, reordering, marks, delayed acknowledgements: every flow ends, and after
-/// every step both accounts agree.
+/// Expects every flow to end under loss of segments and acknowledgements, reordering, marks and delayed
+/// acknowledgements. Both accounts must agree after every step.
 #[test]
 fn everything_arrives_under_random_loss() {
     let (mut again, mut timeouts, mut reasons) = (0, 0, BTreeSet::new());
@@ -927,7 +929,7 @@ fn everything_arrives_under_random_loss() {
     }
 }
 
-/// A channel that loses nothing: no timeout, and no retransmission, for all parameters.
+/// Expects no timeout and no retransmission on a channel without loss, for all parameters.
 #[test]
 fn without_loss_nothing_goes_twice() {
     for seed in 0..500 {
@@ -1011,8 +1013,9 @@ fn dctcps_estimate_converges_to_the_share_of_marks() {
             assert!((mean - share).abs() < 0.03 * share + 0.003, "1 of {n}: {mean} in {count} rounds");
         }
     }
-    // No marks: alpha starts at one and decays by 1 - g with the first acknowledgement, with every nineteenth, and with the
-    // last. Nineteenth, not twentieth: the one that ends a window is counted before it releases the next segment.
+    // Without marks, alpha starts at one and decays by 1 - g with the first acknowledgement, with every nineteenth, and
+    // with the last. The nineteenth, not the twentieth: an acknowledgement that ends a window is counted before it
+    // releases the next segment.
     let params = TcpParams { marks: Marks::Dctcp, max_window: 20, initial_window: 20, ..params() };
     let mut world = World::new(params, 20 * 40);
     world.run();
@@ -1061,8 +1064,8 @@ fn dctcps_sawtooth_has_the_published_amplitude_and_period() {
         println!(
             "{g:>5} {flows:>5} {star:>6} {alpha:>8.3} {printed_alpha:>8.3} {swing:>8.2} {printed:>8.2} {period:>8.2} {queue:?}"
         );
-        // Of a round trip with what waits in the queue on average; marked acknowledgements take one in which nothing
-        // grows.
+        // Period in round trips that include the mean queue. One more round trip passes with marked acknowledgements,
+        // in which no window grows.
         let turns = period * pipe as f64 / (flows as f64 * (star - swing / 2.0));
         assert!((alpha / printed_alpha - 1.0).abs() < 0.10, "alpha {alpha} for {printed_alpha}");
         // The paper takes alpha for constant. With g = 1/16 it has decayed for D round trips by the time of the cut.

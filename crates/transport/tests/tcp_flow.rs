@@ -1,5 +1,5 @@
-//! TCP's two ends as a host sees them, through `Transport`, `Sender` and `Receiver` alone: when acknowledgements go and
-//! what is on the wire of them, which connection carries a flow, and how one opens.
+//! TCP's two ends through `Transport`, `Sender` and `Receiver`, as a host sees them: times and wire format of
+//! acknowledgements, choice of a flow's connection, and opening.
 
 use backwater_transport::{
     Connections, Marks, Next, Outgoing, Receiver, Reply, Sender, Start, Tcp, TcpAnswers, TcpFlow, TcpFlowParams,
@@ -183,7 +183,7 @@ fn a_change_of_marks_starts_the_wait_anew() {
     assert_eq!(listener.due(), 114 * US);
     listener.wait(114 * US);
     assert_eq!(listener.sent[1..], [(114 * US, 2, marked(ack(3, 0)))]);
-    // Others' acknowledgements tell of a mark among the segments that they stand for.
+    // Without DCTCP, an acknowledgement is marked if any of its segments was.
     let mut listener = Listener::new(later(Marks::EcnStar));
     assert_eq!(listener.hear(100 * US, 0, 0), []);
     assert_eq!(listener.hear(104 * US, 1, flags::CE), []);
@@ -204,7 +204,7 @@ fn a_hole_and_the_end_of_a_flow_end_the_wait() {
     assert!(listener.receiver.is_done() && listener.due() == NEVER);
 }
 
-/// A packet of a flow that is complete was sent before the sender heard of that.
+/// Expects an acknowledgement of the whole flow for a late packet, sent before the sender heard of the end.
 #[test]
 fn what_comes_late_is_told_that_everything_has_arrived() {
     let mut host = Host::new(TcpParams::default());
@@ -279,8 +279,8 @@ fn a_sender_spares_the_block_that_it_was_told_of() {
     }
 }
 
-/// Both ends: a window loses each third segment but for the last few; those are retransmitted and no others, without a
-/// timeout.
+/// Expects a window that loses each third segment, except the last few, to be repaired without a timeout. Exactly the
+/// lost segments are retransmitted.
 #[test]
 fn what_a_receiver_packs_its_sender_unpacks() {
     let lost = |seq: &u32| *seq < 80 && seq % 3 == 1;
@@ -405,7 +405,7 @@ fn an_opening_is_acknowledged_at_once() {
     assert_eq!(listener.due(), NEVER);
     assert_eq!(listener.hear(101 * US, 1, 0), []);
     assert_eq!(listener.due(), 111 * US);
-    // It comes once more: its acknowledgement was lost.
+    // The opening arrives again, since its acknowledgement was lost.
     assert_eq!(listener.take(102 * US, opening), [ack(2, 0), ack(2, 0)]);
     assert_eq!(listener.due(), NEVER);
 }

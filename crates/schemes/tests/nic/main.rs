@@ -66,8 +66,8 @@ impl Tables {
         tables.rdma()
     }
 
-    /// Makes a NIC that serves the flow with the fewest packets left, under RDMA, whose flows all count none, so that
-    /// they go one after another.
+    /// Makes a NIC that serves the flow with the fewest packets left, under RDMA. All RDMA flows report no packets
+    /// left, so they go one after another.
     fn srpt(&self) -> Rdma<Srpt> {
         self.rdma()
     }
@@ -88,15 +88,15 @@ impl Tables {
     }
 }
 
-/// A frame that names a flow, and its arrival in us after the first.
+/// A later frame that names a flow, and its arrival in us after the first.
 type Later = (u64, fn(FlowName) -> ControlFrame);
 
-/// Time of so many packets after the start.
+/// Returns the time `packets` packet times after the start.
 fn at(packets: u64) -> Instant {
     Instant(packets * PACKET.0)
 }
 
-/// Middle of the transmission that started then.
+/// Returns the middle of the transmission that starts `packets` packet times after the start.
 fn amid(packets: u64) -> Instant {
     at(packets) + Duration(PACKET.0 / 2)
 }
@@ -144,7 +144,7 @@ fn a_pause_of_the_port_holds_a_flow_until_it_is_resumed_or_the_link_comes_up() {
             };
             assert_eq!(*packet, expected);
         }
-        // The flow is acknowledged to the end: its slot is free, and another gets it.
+        // The flow is fully acknowledged: its slot is free, and another flow gets it.
         assert!(nic.has(slot, 1));
         nic.arrive();
         assert!(!nic.has(slot, 1));
@@ -158,7 +158,8 @@ fn a_pause_of_the_port_holds_a_flow_until_it_is_resumed_or_the_link_comes_up() {
     check(Tables::default().least_left());
 }
 
-/// A datagram is written every second packet time. Held from 1 to 7, they go back to back until they have caught up.
+/// An application writes a datagram every second packet time. After a pause from 1 to 7, datagrams go back to back
+/// until they have caught up.
 #[test]
 fn a_flow_with_a_pace_is_woken_for_it_and_catches_up_after_a_pause() {
     fn check<N: Nic<T::Sender>, T: Transport>(mut nic: SoftwareNic<N, T>) {
@@ -245,7 +246,7 @@ fn a_pause_by_name_that_is_not_repeated_lapses() {
     tables.switch.flowsail = FlowSailParams { refresh: Duration::from_us(10), ..tables.switch.flowsail };
     let pause = amid(2);
     let us = |us: u64| pause + Duration::from_us(us);
-    // Send time of a flow that was paused at 0 us, and to which these frames came.
+    // Returns the next send time of a flow that was paused at 0 us and received `frames`.
     let resumed = |tables: &Tables, frames: &[Later]| {
         let mut nic = tables.rings();
         nic.start(1, 0, 1_000_000);
@@ -309,8 +310,8 @@ fn rings_serve_groups_of_queues_in_strict_priority() {
     assert!(nic.sent.iter().all(|(_, packet)| packet.upstream_queue == u16::from(packet.class)));
 }
 
-/// BFC's queues, eight in four groups: a flow has a queue of its class, which alone is paused by its number, and the
-/// highest class that may send goes first.
+/// BFC has eight queues in four groups. A pause by number stops only its queue, which belongs to one class. The highest
+/// class that may send goes first.
 #[test]
 fn bfc_pauses_queues_of_a_nic_whose_classes_have_their_own() {
     let mut tables = Tables::under(Assignment::Dynamic, Backpressure::Bfc);
@@ -333,7 +334,7 @@ fn bfc_pauses_queues_of_a_nic_whose_classes_have_their_own() {
     assert_eq!(times(&nic), (0..12).map(at).collect::<Vec<_>>(), "the link is never idle");
 }
 
-/// A switch with several FIFOs has as many classes at its NICs.
+/// NICs at a switch with several FIFOs have as many classes.
 #[test]
 fn rings_serve_the_classes_of_fifos_in_strict_priority() {
     for (assignment, backpressure) in [
@@ -363,8 +364,8 @@ fn the_pairs_of_a_list_take_turns() {
     assert_eq!(flows(&nic), [1, 2, 3, 1, 2, 3, 1, 2, 3]);
 }
 
-/// The shortest first: a flow that starts later may go in between, and retransmissions go before the rest of their
-/// message.
+/// The shortest message goes first. A flow that starts later may go in between, and retransmissions go before the rest
+/// of their message.
 #[test]
 fn the_message_with_the_least_left_goes_first() {
     let tables = Tables::default();
@@ -377,12 +378,13 @@ fn the_message_with_the_least_left_goes_first() {
     nic.start(3, 0, 3);
     nic.start(4, 0, 3);
     nic.run_to(at(40));
-    // The first packet goes before the second message starts; of messages with equally many packets left the first to
-    // start goes.
+    // The first packet goes before the second message starts. Among messages with equally many packets left, the first
+    // to start goes first.
     assert_eq!(flows(&nic), [1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1]);
 }
 
-/// By bytes left, which packets carry: the last packet of each flow has 500 of payload. Retransmissions count anew.
+/// Flows go by remaining bytes, which packets carry. The last packet of each flow has 500 B of payload. Retransmissions
+/// count as remaining again.
 #[test]
 fn the_flow_with_the_fewest_bytes_left_goes_first_and_says_so() {
     let mut nic = Tables::default().least_left();
@@ -392,12 +394,12 @@ fn the_flow_with_the_fewest_bytes_left_goes_first_and_says_so() {
     nic.start(3, 0, 3);
     nic.start(4, 0, 3);
     nic.run_to(at(40));
-    // The first packet goes before the second flow starts; of flows with equally many bytes left the first to start
-    // goes.
+    // The first packet goes before the second flow starts. Among flows with equally many bytes left, the first to start
+    // goes first.
     assert_eq!(flows(&nic), [1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1]);
 }
 
-/// No flow goes whose queue is paused, however little it has left; those behind it go in their order.
+/// Expects a flow of a paused queue not to be sent, however few bytes it has left. Flows behind it go in order.
 #[test]
 fn bfc_pauses_queues_of_a_nic_that_goes_by_what_is_left() {
     let mut tables = Tables::under(Assignment::Dynamic, Backpressure::Bfc);
@@ -431,7 +433,7 @@ fn bfc_pauses_queues_of_a_nic_that_goes_by_what_is_left() {
 
 #[test]
 fn replies_go_first_unless_they_are_in_the_class_of_data() {
-    /// Send time of a reply that is queued amid the second of five packets, and of one queued at 20, under a pause
+    /// Returns the send times of two replies: one queued during the second of five packets, one at 20 under a pause
     /// until 30.
     fn replies<N: Nic<T::Sender>, T: Transport>(mut nic: SoftwareNic<N, T>) -> [Instant; 2] {
         let reply = |seq| Packet { kind: Kind::Ack, seq, wire: 64, dst: PEER, src: HOST, ..Packet::NONE };
@@ -513,9 +515,9 @@ fn a_fifo_that_marks_does_so_as_the_switch_at_its_rate() {
     assert_eq!(marked(&tables), [0, 1, 2, 3, 4, 5]);
 }
 
-/// Of thirty credits that come at once one goes, eight wait and the rest is dropped. Two go at once, as many as the
-/// bucket holds, and then one for each packet that the way back can take: its share of the link is (1048 + 84) x 80 ps.
-/// Data goes in between.
+/// Thirty credits arrive at once. One goes, eight wait, and the rest are dropped. The bucket lets two go at once, and
+/// then one per packet that the way back can take. The share of a credit and its packet is (1048 + 84) x 80 ps. Data
+/// goes in between.
 #[test]
 fn credits_wait_for_their_time_and_data_goes_between_them() {
     const EACH: u64 = 1132 * 80;

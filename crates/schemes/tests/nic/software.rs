@@ -60,7 +60,7 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
         }
     }
 
-    /// Starts a flow of so many packets, and returns its slot.
+    /// Starts a flow of `packets` packets, and returns its slot.
     pub(crate) fn start(&mut self, id: u32, workload: u8, packets: u32) -> u32 {
         let start = self.of(workload, packets);
         let flow = T::open(&self.params.transport, &mut self.peers, self.now, start);
@@ -100,7 +100,7 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
         self.tell(|nic, cx| nic.release(cx));
     }
 
-    /// Sends a reply to a flow that comes in here.
+    /// Sends a reply to a flow that this host receives.
     pub(crate) fn reply(&mut self, reply: Packet) {
         self.nic.reply(&self.params, reply.into());
         self.tell(|_, _| ());
