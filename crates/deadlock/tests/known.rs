@@ -1,4 +1,4 @@
-//! Networks of which it is known what goes round in them.
+//! Networks whose cycles of pauses are known.
 
 use backwater_deadlock::{Backpressure, Failures, Watch, check, components};
 use backwater_scenario::model::Backpressure as Scheme;
@@ -25,7 +25,7 @@ fn leaf_spine(keys: &str, spines: u32) -> Scenario {
     scenario(&format!("{keys}\n{}{RUN}", LEAF_SPINE.replace("SPINES", &spines.to_string())))
 }
 
-/// Switches in a ring, a host on each.
+/// Returns a ring of `n` switches with a host each.
 fn ring(keys: &str, n: usize) -> Scenario {
     let names = |prefix: &str| (0..n).map(|i| format!("\"{prefix}{i}\"")).collect::<Vec<_>>().join(", ");
     let link = |a: String, b: String| format!("{{ ends = [\"{a}\", \"{b}\"], rate = \"100 Gbps\", delay = \"1 us\" }}");
@@ -49,7 +49,7 @@ fn report(scenario: &Scenario, failures: Failures) -> Value {
     report
 }
 
-/// `from-switch-to` of each turn.
+/// Returns `from-switch-to` for each turn.
 fn turns(list: &Value) -> Vec<String> {
     let name = |turn: &Value, key: &str| turn[key].as_str().expect("a name").to_string();
     list.as_array()
@@ -74,9 +74,9 @@ fn up_and_down_has_no_cycle_and_every_way_has() {
 #[test]
 fn ports_and_turns_of_a_leaf_spine_are_counted() {
     let all = report(&leaf_spine("scheme = \"bfc\"", 3), Failures::None);
-    // 8 NICs; of a leaf 2 ports to hosts and 3 up, of a spine 4 down.
+    // There are 8 NICs. A leaf has 2 ports to hosts and 3 up, a spine 4 down.
     assert_eq!(all["ports"], 8 + 4 * 5 + 3 * 4);
-    // At a leaf 2 between hosts, 2 x 3 up and 3 x 2 down; at a spine 4 x 3.
+    // A leaf has 2 turns between hosts, 2 x 3 up and 3 x 2 down; a spine has 4 x 3.
     assert_eq!((&all["turns"], &all["pausing"]), (&(4 * 14 + 3 * 12).into(), &(4 * 14 + 3 * 12).into()));
     assert_eq!(all["turns"], backwater_deadlock::turns(&leaf_spine("scheme = \"bfc\"", 3)).len());
     let deaf = report(&leaf_spine("scheme = \"bfc\"\nswitch.bfc.nic_obeys = false", 3), Failures::None);
@@ -103,10 +103,10 @@ fn a_ring_waits_for_itself_both_ways_round() {
                 .all(|turn| turn["by"] == by && turn["failed"] == serde_json::json!([]))
         );
         assert_eq!(all["circle"][0]["towards"], "s2");
-        // Each way round the five turns are taken by a fifth of the pairs that go two hops.
+        // In each direction, every turn is on the path of one of the 20 pairs of hosts.
         assert!(all["edges"].as_array().expect("a list").iter().all(|edge| edge["share"] == 0.05));
     }
-    // With four the hosts across are reached both ways.
+    // In a ring of four, hosts reach the opposite host both ways.
     assert_eq!(report(&ring("scheme = \"bfc\"", 4), Failures::None)["components"], serde_json::json!([4, 4]));
     assert_eq!(report(&ring("scheme = \"bfc\"", 3), Failures::None)["components"], serde_json::json!([]));
     // One failure makes a line of three; all of them together make a ring.
@@ -114,7 +114,7 @@ fn a_ring_waits_for_itself_both_ways_round() {
     assert_eq!(report(&ring("scheme = \"bfc\"", 3), Failures::One)["alone"], false);
 }
 
-/// Whatever is in the registry: an analysis that knows nothing of a backpressure says that nothing can go round.
+/// Covers every registered scheme, as an analysis without a case for a backpressure would report no cycle.
 #[test]
 fn a_ring_waits_for_itself_under_every_scheme_whose_pauses_hold_other_flows() {
     let mut left = Scheme::ALL.to_vec();
@@ -137,7 +137,7 @@ fn a_ring_waits_for_itself_under_every_scheme_whose_pauses_hold_other_flows() {
     assert_eq!(left, [], "backpressures without a scheme");
 }
 
-/// Links that wait for credit wait for all that leaves the switch, whatever its pauses leave out.
+/// Links that wait for credit wait for all packets that leave the switch, including those of elided turns.
 #[test]
 fn credits_go_round_though_pauses_are_elided() {
     let elided = report(
@@ -168,8 +168,8 @@ fn valley_turns_are_all_that_a_clos_needs_elided() {
         assert_eq!(elided["components"], serde_json::json!([]));
         assert_eq!(report(&of("switch.bfc.elide = \"valley\""), Failures::None)["elided"], 0);
         let open = found(&of(""), Failures::All);
-        // The cycles are of turns up, down and through valleys, and may be opened at the valleys, which no pair of
-        // hosts takes.
+        // The cycles consist of turns up, down and through valleys. Eliding the valleys opens them, and no pair of
+        // hosts takes these.
         let edges = open.report["edges"].as_array().expect("a list");
         let share = |edge: &Value| edge["share"].as_f64().expect("a number");
         let costs: Vec<f64> = edges.iter().map(|edge| if share(edge) == 0.0 { 1.0 } else { f64::INFINITY }).collect();
@@ -178,7 +178,7 @@ fn valley_turns_are_all_that_a_clos_needs_elided() {
     }
 }
 
-/// Two spines, a link of each down: leaf 0 and leaf 1 reach each other by way of another leaf.
+/// With two spines and one failed link at each, leaf 0 and leaf 1 reach each other through another leaf.
 #[test]
 fn two_failures_make_a_valley_and_a_cycle() {
     let clos = leaf_spine("scheme = \"bfc\"", 2);
@@ -189,7 +189,7 @@ fn two_failures_make_a_valley_and_a_cycle() {
     assert_eq!(cycle.len(), 4, "{cycle:?}");
     let failed = &all["circle"][0]["failed"];
     assert_eq!(failed, &serde_json::json!([["leaf0", "spine0"], ["leaf1", "spine1"]]));
-    // As a fault of the scenario it is the same cycle.
+    // The same failures as faults of the scenario give the same cycle.
     let fault = |a: &str, b: &str| format!("[[fault]]\nlink = [\"{a}\", \"{b}\"]\ndown = [[\"0 s\", \"1 s\"]]\n");
     let keys = "scheme = \"bfc\"";
     let text = LEAF_SPINE.replace("SPINES", "2");
@@ -201,7 +201,7 @@ fn two_failures_make_a_valley_and_a_cycle() {
     assert_eq!(report(&leaf_spine(keys, 3), Failures::Two)["components"], serde_json::json!([]));
 }
 
-/// Packets under way when routes change may be turned back, and go through valleys.
+/// Packets in flight when routes change may be turned back and pass through valleys.
 #[test]
 fn a_link_that_fails_during_a_run_brings_what_packets_under_way_do() {
     let fault = "[[fault]]\nlink = [\"leaf0\", \"spine0\"]\ndown = [[\"10 us\", \"20 us\"]]\n";
@@ -220,7 +220,7 @@ fn a_link_that_fails_during_a_run_brings_what_packets_under_way_do() {
 
 #[test]
 fn regions_pause_as_their_neighbours_understand() {
-    // FlowSail at the leaves, PFC at the spines: PFC between them both ways, which names no egress.
+    // With FlowSail at the leaves and PFC at the spines, PFC pauses both ways between them and names no egress.
     let region = "[[region]]\nat = [\"spine*\"]\nscheme = \"SCHEME\"\n";
     let mixed = |scheme: &str, other: &str, elide: &str| {
         let text = LEAF_SPINE.replace("SPINES", "2");
@@ -236,12 +236,12 @@ fn regions_pause_as_their_neighbours_understand() {
     };
     assert_eq!(by(&of("flowsail", "pfc", "")), ["pfc"]);
     assert_eq!(by(&of("flowsail", "pfc", "switch.flowsail.elide = \"valley\"")), ["pfc"]);
-    // A leaf of BFC pauses spines of PFC by PFC, and no turn of that can be elided.
+    // A leaf of BFC pauses spines of PFC by PFC frames, which elide no turn.
     assert_eq!(by(&of("bfc", "pfc", "switch.bfc.elide = \"valley\"")), ["pfc"]);
-    // Spines that pause nobody and obey no queue's pause: nothing goes round.
+    // Spines that neither send pauses nor obey queue pauses give no cycle.
     assert_eq!(by(&of("bfc", "fifo", "")), Vec::<String>::new());
     assert_eq!(by(&of("pfc", "fifo", "")), Vec::<String>::new());
-    // BFC everywhere, elided at the leaves only: that is where the valleys are.
+    // With BFC everywhere, eliding at the leaves is enough, as all valleys are there.
     let own = mixed("bfc", "bfc", "switch.bfc.elide = \"valley\"");
     assert_eq!(by(&report(&own, Failures::All)), Vec::<String>::new());
     let all = of("bfc", "bfc", "");
@@ -254,7 +254,7 @@ fn regions_pause_as_their_neighbours_understand() {
     );
 }
 
-/// What their variants are called: those that are elided have no cycle, the others one.
+/// The names of variants tell the result: those with `-elided` have no cycle, the others have one.
 #[test]
 fn the_experiments_have_the_cycles_that_they_tell_of() {
     for name in ["deadlock/elided", "deadlock/clos", "bfc/appb-circles"] {
@@ -271,7 +271,7 @@ fn the_experiments_have_the_cycles_that_they_tell_of() {
             }
         }
     }
-    // Of the leaf-spine that two links fail in, the valleys are what no pair of hosts takes while they are up.
+    // In the leaf-spine with two failing links, the valleys are the only turns that no pair of hosts takes.
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/deadlock/clos.toml");
     let plan = load(&file, &["variant=bfc".into()], None).unwrap_or_else(|error| panic!("{error}"));
     let found = report(&plan.runs[0].scenario, Failures::None);

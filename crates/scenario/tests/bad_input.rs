@@ -1,4 +1,4 @@
-//! What a user can get wrong, and what the message says: the place, the value, and what is allowed.
+//! Mistakes of users and the messages for them: the place, the value, and the allowed values.
 
 use std::path::Path;
 use std::process;
@@ -53,7 +53,7 @@ link = ["leaf0", "spine0"]
 loss = 0.001
 "#;
 
-/// What `GOOD` has, what stands there instead, and what the message has to contain.
+/// A piece of `GOOD`, its replacement, and texts that the message must contain.
 type Case = (&'static str, &'static str, &'static [&'static str]);
 
 const CASES: &[Case] = &[
@@ -85,7 +85,7 @@ const CASES: &[Case] = &[
         "[without]\nbfc = \"bfc\"\n[switch]\n",
         &["expected another variant, which lacks what this one has"],
     ),
-    // Not TOML, or not the keys.
+    // Invalid TOML, unknown keys and missing keys.
     ("seed = 1", "seed = ", &["bad.toml:3:", "not TOML", "seed ="]),
     ("seed = 1", "seed = 1\nseed = 2", &["bad.toml:4:", "not TOML", "duplicate key"]),
     (
@@ -271,7 +271,7 @@ const CASES: &[Case] = &[
         "buffer = \"0 B\"",
         &["bad.toml:17: switch.buffer = \"0 B\": expected at least one full packet, 1048 B"],
     ),
-    // Conventions of another simulator, on a scheme or beside others that they do not go with. GOOD is of BFC.
+    // Conventions of another simulator that do not fit the scheme or other conventions. GOOD uses BFC.
     (
         "[switch]\nqueues = 32",
         "[conventions]\nacks = \"data\"\n[switch]",
@@ -386,7 +386,7 @@ const CASES: &[Case] = &[
         "bfc.elide = \"valey\"",
         &["bad.toml:16: switch.bfc.elide = \"valey\": did you mean \"valley\"? expected \"none\" or \"valley\""],
     ),
-    // BFC beyond the plain one.
+    // Extended BFC.
     ("queues = 32", "bfc.pipelines = 0", &["bad.toml:16: switch.bfc.pipelines = 0: expected 1 to 16"]),
     (
         "queues = 32",
@@ -937,7 +937,7 @@ switch = { buffer = "6 MB" }
 duration = "1 ms"
 "#;
 
-/// As [`CASES`], of [`PODS`].
+/// Cases like [`CASES`], for [`PODS`].
 const PODS_CASES: &[Case] = &[
     // Fat tree.
     ("pods = 2", "pods = 0", &["bad.toml:6: topology.pods = 0: expected at least 1"]),
@@ -1625,7 +1625,7 @@ const MEMORY_CASES: &[Case] = &[
     ),
 ];
 
-/// Laid below `GOOD`: what the results should show.
+/// Expected results, appended to `GOOD`.
 const SHOWN: &str = r#"
 [sweep]
 seed = [1, 2]
@@ -1862,7 +1862,7 @@ fn every_mistake_is_refused_with_its_place_and_what_is_allowed() {
     }
 }
 
-/// What is judged after the runs is read before them.
+/// Expects mistakes in expectations and figures to be refused before the runs.
 #[test]
 fn mistakes_about_what_results_should_show_are_refused_before_a_run() {
     let shown = format!("{GOOD}{SHOWN}");
@@ -1873,7 +1873,7 @@ fn mistakes_about_what_results_should_show_are_refused_before_a_run() {
     }
 }
 
-/// Other flows or fewer variants, chosen on the command line, leave claims without what they name; that is no mistake of the file.
+/// Flows or variants chosen on the command line may leave claims without their variants. The file is still valid.
 #[test]
 fn what_the_command_line_leaves_out_may_still_be_named() {
     let shown = format!("{GOOD}{SHOWN}");
@@ -2098,7 +2098,7 @@ fn flows_are_split_only_where_nothing_takes_them_to_have_one_path() {
     let key = |text: &str, sets: &[&str], why: &str| {
         has(&refuse(text, sets, None), &["switch.load_balancing", why, "expected \"flow\""]);
     };
-    // GOOD is BFC's, PODS is FlowSail's with a region of PFC.
+    // GOOD uses BFC; PODS uses FlowSail with a region of PFC.
     key(GOOD, &["switch.load_balancing=packet"], "takes the packets of a flow to come and to go by one port each");
     key(GOOD, &["switch.load_balancing={ flowlet = \"50 us\" }"], "by one port each");
     key(&pods("buffer = \"6 MB\"", "load_balancing = \"packet\""), &[], "by one port each");
@@ -2412,7 +2412,7 @@ fn size_tables_of_ones_own() {
     has(&files.refuse("s.toml"), &["s.toml:25: workload.0.sizes.file = \"t.csv\": is a directory: expected a file"]);
 }
 
-/// `GOOD` with a sweep, variants and a figure; published points that do not belong there.
+/// `GOOD` with a sweep, variants and a figure, whose published points do not belong there.
 #[test]
 fn published_points_stand_in_panels_at_variants_and_on_axes() {
     let refuse = |sweep: &str, point: &str| {
@@ -2543,7 +2543,7 @@ fn resolved_scenarios_are_checked_again() {
     has(&from_json("[]").expect_err("a list").to_string(), &["resolved scenario: expected a JSON object"]);
 }
 
-/// No key, however it is written, goes deeper than a stack.
+/// Keys of any notation have a limited depth, so that none overflows the stack.
 #[test]
 fn depth_is_refused_with_its_figure() {
     let deep = |parts: usize| vec!["a"; parts].join(".");
@@ -2598,7 +2598,7 @@ fn numbers_have_ascii_digits_and_nothing_else() {
     has(&refuse(GOOD, &[&digits], None), &["--set seed=999", "expected a whole number from"]);
 }
 
-/// What a message shows of keys, names and values is one line of sane length.
+/// A message shows keys, names and values in one line of limited length.
 #[test]
 fn what_the_user_wrote_is_shown_in_one_line() {
     let long = "k".repeat(1_000_000);
@@ -2615,7 +2615,7 @@ fn what_the_user_wrote_is_shown_in_one_line() {
     has(&refuse(GOOD, &[&format!("{long}=1")], None), &["unknown key"]);
 }
 
-/// What a run takes is known before it: every table has a size, and every loop an end.
+/// The cost of a run is known before it starts: every table has a size, and every loop an end.
 #[test]
 fn what_is_too_large_is_refused_with_its_figure() {
     let chain =

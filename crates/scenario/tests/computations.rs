@@ -1,5 +1,4 @@
-//! Files of computations: what is filled in, what they may ask for, and what is refused, by place, value and what was
-//! allowed.
+//! Files of computations: defaults, allowed requests, and refusals by place, value and allowed values.
 
 use std::fs;
 use std::path::PathBuf;

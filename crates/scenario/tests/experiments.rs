@@ -1,5 +1,5 @@
-//! Every scenario file that ships loads, at every scale it has, and reads back from its JSON; but those of computations,
-//! which Python knows and `tests/test_compute.py` loads.
+//! Every shipped scenario file loads at each of its scales and reads back from its JSON. Files of computations are left
+//! out: Python knows them, and `tests/test_compute.py` loads them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ fn every_experiment_can_be_swept_along_an_axis_that_it_has_not() {
         let (own, swept) =
             (load(&path, &[], None).expect("it loads"), along(&path, "sweep.run.origin=[\"0 s\", \"1 us\"]"));
         assert_eq!(swept.runs.len(), 2 * own.runs.len(), "{}", path.display());
-        // These are of its own runs.
+        // Expectations and figures belong to the file's own runs.
         assert!(
             swept.expect.is_empty()
                 && swept.figure.is_null()
@@ -63,11 +63,11 @@ fn every_experiment_can_be_swept_along_an_axis_that_it_has_not() {
             path.display()
         );
     }
-    // More values of an axis that it has leave them.
+    // More values of an existing axis keep them.
     let fig12 = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/bfc/fig12.toml");
     let more = along(&fig12, "sweep.load=[0.5, 0.6, 0.9]");
     assert!(!more.expect.is_empty() && !more.figure.is_null());
-    // Schemes take the place of variants that choose one.
+    // Schemes on an axis replace variants that choose a scheme.
     let fig9 = fig12.with_file_name("fig9.toml");
     let schemes = along(&fig9, "sweep.scheme=[\"bfc\", \"dctcp\"]");
     let labels: BTreeSet<&str> = schemes.runs.iter().map(|run| run.label.split('.').next().expect("a part")).collect();
@@ -88,7 +88,7 @@ const KINDS: [(&str, &[&str]); 10] = [
     ("not-run", &["reason"]),
 ];
 
-/// The other keys of a knee: what it rises to, and where.
+/// Other keys of a knee: the level that it rises to, and the place.
 const KNEE: [&str; 5] = ["threshold", "factor", "relative_to", "expected", "order"];
 
 /// Keys that any expectation may have besides.
@@ -105,7 +105,7 @@ fn every_expectation_is_in_the_language() {
         for expect in &plan.expect {
             let claim = expect["claim"].as_str().expect("an expectation has a claim");
             assert!(claims.insert(claim.to_string()), "{claim} occurs twice");
-            // Whose claim it is, and by which numbers, tests/test_claim_ids.py looks up.
+            // tests/test_claim_ids.py checks the source of each claim and its numbers.
             check(expect, &plan, claim);
         }
     }
@@ -141,7 +141,7 @@ fn check(expect: &Value, plan: &Plan, claim: &str) {
     }
 }
 
-/// Every variant that an expectation names.
+/// Collects every variant that an expectation names.
 fn names<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     match value {
         Value::Object(table) => {

@@ -1,7 +1,8 @@
-//! Every parser of texts, fed with mutations of valid ones: none panics, and what it takes it takes again from its own words.
+//! Feeds mutations of valid texts to every parser. No parser may panic, and each must accept its own rendering of an
+//! accepted text.
 //!
-//! `make fuzz` runs them for long: `FUZZ` is the number of executions of each, `FUZZ_SEED` another sequence. A failure
-//! prints its input.
+//! `make fuzz` runs them for long: `FUZZ` is the number of executions per parser, and `FUZZ_SEED` selects another
+//! sequence. A failure prints its input.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -71,7 +72,7 @@ const FLOWS: &[&str] = &[
 const QUANTITIES: &[&str] = &["100 Gbps", "1 us", "12 MB", "1 TiB", "18446744073709551615 B"];
 const SETS: &[&str] = &["switch.queues=32", "sweep.seed=[1, 2]", "topology.hosts=3", "variant=a", "run.drain=4.5"];
 
-/// A valid text with a few pieces doubled, left out, turned round, overwritten, or from another.
+/// Returns a valid text with a few pieces doubled, removed, reversed, overwritten, or taken from another text.
 fn mutate(texts: &[String], stream: &mut Stream) -> String {
     let mut below = |n: usize| stream.next_u32() as usize % n.max(1);
     let mut text: Vec<char> = texts[below(texts.len())].chars().collect();
@@ -95,7 +96,7 @@ fn mutate(texts: &[String], stream: &mut Stream) -> String {
     text.into_iter().collect()
 }
 
-/// Feeds mutations to a parser, which says whether it took one; returns how many it took.
+/// Feeds mutations to a parser, which returns whether it accepted one. Returns the number accepted.
 fn fuzz(name: &str, few: u64, texts: &[&str], parse: impl Fn(&str) -> bool) -> u64 {
     let number = |name: &str, default: u64| match std::env::var(name) {
         Ok(text) if !text.is_empty() => text.parse().expect("a whole number"),

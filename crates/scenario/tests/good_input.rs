@@ -1,4 +1,4 @@
-//! What a scenario file can say, and what comes of it.
+//! Features of scenario files, and the plans that result.
 
 use std::path::Path;
 
@@ -214,7 +214,7 @@ fn figure_and_expectations_pass_through() {
     assert_eq!((plan.name.as_str(), plan.description.as_str()), ("good", "A test."));
 }
 
-/// What was published for panels and variants of the file below says nothing of those that stand in their place.
+/// Published points for panels and variants of an extended file do not apply to those that replace them.
 #[test]
 fn published_points_of_an_extended_file_do_not_bind_it() {
     let dir = std::env::temp_dir().join(format!("backwater-{}-published", std::process::id()));
@@ -282,7 +282,7 @@ fn ranges_of_hosts_are_spelt_out() {
     assert_eq!(from, &["host0", "host1", "host2", "host0"]);
 }
 
-/// Three tiers under FlowSail.
+/// A fat tree of three tiers under FlowSail.
 const PODS: &str = r#"scheme = "flowsail"
 run = { duration = "1 ms" }
 
@@ -371,7 +371,7 @@ fn the_queues_of_every_scheme_of_a_class_are_divided() {
     let alone = ["region=[]", "switch.flowsail={}"];
     let of = |scheme: &str| queues(&[&alone[..], &[&format!("scheme={scheme}")]].concat());
     assert_eq!(["bfc", "bfc-stochastic", "dqa", "hpcc-pfc+sfq"].map(of), [31; 4]);
-    // One FIFO for each.
+    // One FIFO per class.
     assert_eq!(["hpcc", "dctcp", "dcqcn", "pfc", "fifo-window", "irn"].map(of), [4; 6]);
     assert_eq!(of("flowsail"), 32);
     assert_eq!(queues(&[]), 32, "beside neighbours of PFC");
@@ -469,7 +469,7 @@ fn the_schema_describes_what_the_reader_takes() {
     assert_eq!(scales, ["paper", "quick", "smoke"]);
 }
 
-/// A number is read back from its JSON as the double nearest to what was written.
+/// A number reads back from its JSON as the double nearest to the text.
 #[test]
 fn numbers_are_what_was_written() {
     let mut stream = backwater_types::hash::Stream::new(7, 7, 7);
@@ -484,7 +484,7 @@ fn numbers_are_what_was_written() {
     }
 }
 
-/// Links of every rate that is allowed go with every scheme: what a scheme does not use does not stand in the way.
+/// Every allowed link rate works with every scheme. Parameters that a scheme does not use cause no refusal.
 #[test]
 fn slow_hosts_are_refused_by_those_whose_control_is_faster_alone() {
     for scheme in schemes() {
@@ -513,7 +513,7 @@ count = 2
 to = ["host2"]
 "#;
 
-/// A workload by its class or kind in place of its number, wherever keys are dotted.
+/// Dotted keys may name a workload by its class or kind instead of its number.
 #[test]
 fn keys_of_workloads_have_names() {
     let text = format!(
@@ -537,7 +537,7 @@ fn keys_of_workloads_have_names() {
     assert_eq!(smoke.runs.iter().map(facts).collect::<Vec<_>>(), [[0.3, 1.0, 1.0]]);
 }
 
-/// An axis is the same under either of its names: it keeps the one it has in the file.
+/// An axis is the same under all its names, and keeps the name in the file.
 #[test]
 fn an_axis_is_replaced_and_fixed_under_any_of_its_names() {
     for (written, asked) in

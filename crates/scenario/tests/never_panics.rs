@@ -1,4 +1,5 @@
-//! A damaged scenario is refused or accepted, never a panic: pieces of real files cut, doubled, swapped and overwritten.
+//! A damaged scenario is refused or accepted, and never causes a panic. Damage cuts, doubles, swaps and overwrites
+//! pieces of real files.
 
 use std::path::Path;
 
