@@ -471,7 +471,8 @@ fn delay_at(delays: &DelayHistogram, percent: u64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The 99th percentile is exceeded by one of 100 values, and by one of 101 values. Of 10 values it is the largest.
+    /// The 99th percentile is exceeded by one of 100 values, and by one of 101 values. With 10 values it is the
+    /// largest.
     #[test]
     fn a_percentile_is_the_smallest_value_that_its_share_does_not_exceed() {
         let upto = |n: u64| (1..=n).collect::<Vec<u64>>();

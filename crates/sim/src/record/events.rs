@@ -1,7 +1,7 @@
 //! Single events in a span of a run: pauses, drops, marks and changes of links.
 //!
-//! Their number is bounded: the first ones by time and node are kept, the others counted. The choice does not depend on
-//! threads, as each partition keeps its own first events, and the first of all are among them.
+//! The request bounds their number: the first ones by time and node are kept, the others counted. The choice does not
+//! depend on threads. Each partition keeps its own first events, and the first of all are among these.
 
 use crate::record::holds::{Hold, Holds};
 use crate::record::label::Label;
@@ -43,9 +43,9 @@ pub enum What {
     PauseSent,
     /// A frame left that lets the neighbour go on.
     ResumeSent,
-    /// A neighbour's pause holds this port, or a queue or flow of it.
+    /// A neighbour's pause begins to hold this port, or a queue or flow of it.
     Paused,
-    /// That pause ended.
+    /// The pause of the port, queue or flow ended.
     Resumed,
     /// A packet was marked as it left its queue.
     Marked,
@@ -53,7 +53,7 @@ pub enum What {
     Dropped(DropReason),
     /// The link of this port failed.
     LinkDown,
-    /// The link of this port came back.
+    /// The link of this port recovered.
     LinkUp,
 }
 
@@ -62,7 +62,7 @@ impl What {
     pub const NAMES: [&'static str; 7] =
         ["pause-sent", "resume-sent", "paused", "resumed", "marked", "link-down", "link-up"];
 
-    /// Number of the name among [`What::NAMES`] and the drops behind them.
+    /// Number of the name: its place in [`What::NAMES`], with drops behind them.
     pub fn code(self) -> u16 {
         match self {
             What::PauseSent => 0,
@@ -85,18 +85,18 @@ pub(crate) struct Events {
     hosts: usize,
     /// Pauses in force, by node and port.
     held: HashMap<(usize, PortId), Holds<()>>,
-    /// Packets in switches that carried a mark when they came: switch, flow, sequence number.
+    /// Packets in switches that were marked on arrival: switch, flow, sequence number.
     marked_before: HashSet<(usize, u32, u32)>,
 }
 
-/// Events of the span, as many of the first ones as there is room for.
+/// First events of the span, up to the largest number kept.
 #[derive(Clone, Debug)]
 struct FirstEvents {
     wanted: EventsWanted,
     list: Vec<Event>,
-    /// Number of events in the span, with those that found no room.
+    /// Number of events in the span, including those not kept.
     seen: u64,
-    /// Time and node of the last event that finds room.
+    /// Time and node of the last event that may be kept.
     horizon: (Instant, u32),
 }
 
@@ -130,13 +130,13 @@ impl FirstEvents {
 }
 
 impl Events {
-    /// Records the events that are wanted, in a network of so many hosts.
+    /// Builds a recorder of the wanted events in a network of `hosts` hosts.
     pub(crate) fn new(wanted: EventsWanted, hosts: usize) -> Events {
         let first = FirstEvents { wanted, list: Vec::new(), seen: 0, horizon: (Instant::NEVER, u32::MAX) };
         Events { first, hosts, held: HashMap::new(), marked_before: HashSet::new() }
     }
 
-    /// Merges the events of all partitions: the first of all, in order, and the number of those left out.
+    /// Merges the events of all partitions. Returns the first of all, in order, and the number of those left out.
     pub(crate) fn merged(parts: Vec<Events>) -> (Vec<Event>, u64) {
         let seen: u64 = parts.iter().map(|part| part.first.seen).sum();
         let at_most = parts.first().map_or(0, |part| part.first.wanted.at_most);
@@ -147,7 +147,7 @@ impl Events {
         (list, left_out)
     }
 
-    /// Records that a frame leaves which pauses or resumes. A bitmap repeats pauses and is no event.
+    /// Records a frame that pauses or resumes as it leaves. A bitmap repeats pauses and is no event.
     #[inline(never)]
     pub(crate) fn sent(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
         if let Effect::Set { target, holds } = frame.effect() {
@@ -156,7 +156,7 @@ impl Events {
         }
     }
 
-    /// Records what changes by a neighbour's frame.
+    /// Records the pauses that a neighbour's frame begins or ends.
     pub(crate) fn controlled(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
         let held = self.held.entry((node, port)).or_default();
         held.apply(frame, (), |hold, holds| {
@@ -180,7 +180,7 @@ impl Events {
         }
     }
 
-    /// Remembers a packet that comes to a switch with a mark.
+    /// Remembers a packet that arrives at a switch with a mark.
     #[inline(never)]
     pub(crate) fn enqueued(&mut self, switch: usize, packet: Label) {
         if packet.marked {
@@ -188,7 +188,7 @@ impl Events {
         }
     }
 
-    /// Records the mark on a packet that came without one and leaves `queue` of a switch.
+    /// Records the mark on a packet that leaves `queue` of a switch and arrived unmarked.
     #[inline(never)]
     pub(crate) fn departed(&mut self, at: Instant, switch: usize, port: PortId, packet: Label, queue: Option<QueueId>) {
         if packet.marked && !self.marked_before.remove(&(switch, packet.name.flow, packet.seq)) {
@@ -208,14 +208,14 @@ impl Events {
         self.first.push(Event { at, node, port, queue: None, flow, what });
     }
 
-    /// Records that the link of a switch failed or came back, which ends the pauses of its port.
+    /// Records that the link of a switch failed or recovered, which ends the pauses of its port.
     pub(crate) fn link_changed(&mut self, at: Instant, switch: usize, port: PortId, up: bool) {
         self.release(at, (switch, port));
         let what = if up { What::LinkUp } else { What::LinkDown };
         self.first.push(Event { at, node: switch as u32, port: Some(port), queue: None, flow: None, what });
     }
 
-    /// Records the end of all pauses of a host, whose link failed or came back.
+    /// Records the end of all pauses of a host, whose link failed or recovered.
     pub(crate) fn released(&mut self, now: Instant, host: usize) {
         self.release(now, (host, 0));
     }
@@ -239,7 +239,7 @@ mod tests {
         Event { at: Instant(at), node, port, queue, flow, what: What::Paused }
     }
 
-    /// Nodes run one after another through windows, and which share a partition does not matter.
+    /// Nodes run one after another through windows. The choice of nodes per partition must not matter.
     #[test]
     fn the_first_events_are_kept_however_nodes_are_dealt_out() {
         let all: Vec<Event> = (0..3000u64)

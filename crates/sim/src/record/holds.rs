@@ -2,14 +2,15 @@
 
 use backwater_types::{ControlFrame, Effect, QueueId, QueueMap, Target};
 
-/// Part of a port that a pause holds. Flows go by number alone: their class may change between a pause and its resume.
+/// Part of a port that a pause holds. Flows are identified by number alone, as their class may change between a pause
+/// and its resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
     /// Data queue.
     Queue(QueueId),
     /// Flow number.
     Flow(u32),
-    /// Traffic class of PFC, or the whole port where classes are not told apart.
+    /// Traffic class of PFC; the whole port where PFC does not distinguish classes.
     Class(u8),
 }
 
@@ -23,14 +24,14 @@ impl From<Target> for Hold {
     }
 }
 
-/// Parts of a port that are held, each with a cause `T` that stays as it was when the hold began.
+/// Held parts of a port. Each has a cause `T`, which keeps its value from the start of the hold.
 #[derive(Clone, Debug)]
 pub(super) struct Holds<T> {
-    /// `[queue]`.
+    /// `[queue]`: cause of the hold, if the queue is held.
     queues: Vec<Option<T>>,
-    /// By number, the oldest hold first.
+    /// Flows by number and cause, oldest hold first.
     flows: Vec<(u32, T)>,
-    /// By class, the oldest hold first.
+    /// Classes and causes, oldest hold first.
     classes: Vec<(u8, T)>,
 }
 
@@ -41,8 +42,8 @@ impl<T> Default for Holds<T> {
 }
 
 impl<T: Copy> Holds<T> {
-    /// Applies a frame, the cause of the holds that begin with it. `changed` hears of each hold that begins (`true`) or
-    /// ends; a repetition changes nothing.
+    /// Applies a frame and gives `cause` to the holds that it begins. Calls `changed` for each hold that begins
+    /// (`true`) or ends; a repetition changes nothing.
     pub(super) fn apply(&mut self, frame: ControlFrame, cause: T, mut changed: impl FnMut(Hold, bool)) {
         match frame.effect() {
             Effect::Set { target, holds } => {
@@ -52,12 +53,12 @@ impl<T: Copy> Holds<T> {
                 }
             }
             Effect::SetQueues(map) => self.set_queues(map, cause, changed),
-            // A port without credit waits for all that its neighbour holds: no pause has a cause of its own.
+            // A port without credit waits for all packets that its neighbour holds, so no pause has a cause of its own.
             Effect::Limit(_) | Effect::Ask(_) => (),
         }
     }
 
-    /// Begins or ends one hold; whether that changed anything.
+    /// Begins or ends one hold. Returns whether that changed anything.
     fn set(&mut self, hold: Hold, holds: bool, cause: T) -> bool {
         match hold {
             Hold::Queue(queue) => {
@@ -99,7 +100,7 @@ impl<T: Copy> Holds<T> {
         self.classes.first().map(|(_, cause)| *cause)
     }
 
-    /// All that is held: queues, flows, then classes, each by number.
+    /// All held parts: queues, flows, then classes, each by number.
     pub(super) fn into_sorted(mut self) -> impl Iterator<Item = Hold> {
         self.flows.sort_unstable_by_key(|(flow, _)| *flow);
         self.classes.sort_unstable_by_key(|(class, _)| *class);
@@ -109,7 +110,7 @@ impl<T: Copy> Holds<T> {
     }
 }
 
-/// Begins or ends a hold that has a place of its own; whether that changed anything.
+/// Begins or ends a hold with its own place. Returns whether that changed anything.
 fn set<T>(held: &mut Option<T>, holds: bool, cause: T) -> bool {
     let changes = held.is_some() != holds;
     if changes {
@@ -118,7 +119,7 @@ fn set<T>(held: &mut Option<T>, holds: bool, cause: T) -> bool {
     changes
 }
 
-/// Begins or ends a hold in a list by age; whether that changed anything.
+/// Begins or ends a hold in a list by age. Returns whether that changed anything.
 fn set_in<K: PartialEq, T>(held: &mut Vec<(K, T)>, one: K, holds: bool, cause: T) -> bool {
     match (held.iter().position(|(other, _)| *other == one), holds) {
         (None, true) => held.push((one, cause)),

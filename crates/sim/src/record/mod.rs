@@ -1,8 +1,8 @@
 //! Records of a run beside its outcome, on request: delay breakdowns and rates of named flows, and single events.
 //!
-//! A run is the same to the bit each time, so the flows to explain need not be known beforehand: the run is repeated
-//! with the flows that turned out slow named. It costs nothing where nobody asks, and memory in proportion to the
-//! request.
+//! A run is the same to the bit each time, so the flows to explain need not be known beforehand. The run is repeated
+//! with the flows named that turned out slow. Recording costs nothing without a request, and memory in proportion to
+//! the request.
 
 mod asked;
 mod breakdown;
@@ -29,15 +29,15 @@ use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId, f
 /// Request for records.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Flows whose waits and rates are recorded, each with the instant at which it reaches its receiver. The run has to
-    /// be on one thread.
+    /// Flows whose waits and rates are recorded, each with its completion time at the receiver. The run has to be on
+    /// one thread.
     pub explain: Vec<(u32, Instant)>,
     /// Single events.
     pub events: Option<EventsWanted>,
 }
 
 impl Wanted {
-    /// Builds a request from times in picoseconds: flows with their arrivals; events from, until and at most so many.
+    /// Builds a request from times in picoseconds: flows with their arrivals; start, end and largest number of events.
     pub fn in_ps(explain: Vec<(u32, u64)>, events: Option<(u64, u64, usize)>) -> Wanted {
         Wanted {
             explain: explain.into_iter().map(|(flow, at)| (flow, Instant(at))).collect(),
@@ -58,10 +58,10 @@ impl Wanted {
 /// Records of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Parts of the flows' completion times: by flow, then from the source on. Those of a flow sum to its completion
-    /// time.
+    /// Parts of the flows' completion times, by flow, then from the source on. The parts of a flow sum to its
+    /// completion time.
     pub waits: Vec<Wait>,
-    /// Payload that the same flows' receivers got, by flow and time.
+    /// Payload that the receivers of these flows got, by flow and time.
     pub rates: Vec<Rate>,
     /// Events by time and node, each node's in order.
     pub events: Vec<Event>,
@@ -74,12 +74,12 @@ pub struct Recorded {
 pub struct Recorder {
     /// Flows to explain.
     asked: Asked,
-    /// There are flows to explain.
+    /// Whether there are flows to explain.
     explains: bool,
     breakdown: Breakdown,
     rates: Rates,
     events: Option<Box<Events>>,
-    /// Events are recorded, so that any packet may matter; always `events.is_some()`.
+    /// Whether events are recorded, so that any packet may matter; always `events.is_some()`.
     watches_all: bool,
 }
 

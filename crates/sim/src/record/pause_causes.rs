@@ -1,8 +1,8 @@
-//! Causes of pauses: each pause is followed from the packet that raised it to the queue that it holds.
+//! Causes of pauses: each pause is followed from the packet that caused it to the queue that it holds.
 //!
-//! A switch asks a neighbour to pause when a packet joins one of its queues; the cause of the pause is that packet's
-//! flow and its egress port. The frame takes the cause along to the neighbour. A repetition brings nothing new, so a
-//! pause learned only from a refresh has no known cause.
+//! A switch asks a neighbour to pause when it enqueues a packet. The cause of the pause is that packet's flow and its
+//! egress port. The frame carries the cause along to the neighbour. A repetition has no cause, so a pause learned only
+//! from a refresh has no known cause.
 
 use crate::record::holds::Holds;
 use crate::record::label::Label;
@@ -13,9 +13,9 @@ use std::collections::VecDeque;
 /// Cause of a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cause {
-    /// Flow whose packet raised the pause; `None` if it is not known.
+    /// Flow whose packet caused the pause; `None` if unknown.
     pub(super) flow: Option<u32>,
-    /// Egress port, of the switch that paused, where that packet waited.
+    /// Egress port of that packet at the switch that paused.
     pub(super) egress: Option<PortId>,
 }
 
@@ -23,7 +23,7 @@ impl Cause {
     const UNKNOWN: Cause = Cause { flow: None, egress: None };
 }
 
-/// Packet that raised a pause.
+/// Packet that caused a pause.
 #[derive(Clone, Copy, Debug)]
 struct Raise {
     flow: u32,
@@ -31,18 +31,18 @@ struct Raise {
     egress: PortId,
 }
 
-/// Raises of one port that are remembered until their frames leave. A port sends its frames before all else, so few
+/// Number of causes that a port remembers until their frames leave. A port sends its frames before all else, so few
 /// wait.
 const REMEMBERED: usize = 256;
 
-/// Pauses that a port asks for, and pauses that its neighbour asks of it.
+/// Pauses that a port requests, and pauses requested from it.
 #[derive(Clone, Debug, Default)]
 struct Port {
-    /// Packets that came by the port and raised a pause, the newest last.
+    /// Packets that arrived by the port and caused a pause, newest last.
     raised: VecDeque<Raise>,
-    /// Frames on their way out of the port, with their causes.
+    /// Frames in flight from the port, with their causes.
     sent: VecDeque<(ControlFrame, Cause)>,
-    /// Pauses of its neighbour in force.
+    /// Pauses of the neighbour in force.
     held: Holds<Cause>,
 }
 
@@ -54,12 +54,12 @@ pub(super) struct PauseCauses {
 }
 
 impl PauseCauses {
-    /// Builds the state of nodes with so many ports each.
+    /// Builds the state of nodes with the given numbers of ports.
     pub(super) fn new(ports: impl Iterator<Item = usize>) -> PauseCauses {
         PauseCauses { ports: ports.map(|ports| vec![Port::default(); ports]).collect() }
     }
 
-    /// Remembers a packet that joined a queue of `switch`, if a frame waits because of it.
+    /// Remembers a packet that joined a queue of `switch`, if it caused a frame.
     #[inline(never)]
     pub(super) fn raised(&mut self, switch: usize, joined: Joined, packet: Label) {
         let Some(port) = joined.frame_on else { return };
@@ -71,7 +71,7 @@ impl PauseCauses {
         raised.push_back(Raise { flow: packet.name.flow, upstream_queue, egress });
     }
 
-    /// Gives a frame that leaves `switch` by `port` the newest raise that it can be for.
+    /// Gives a frame that leaves `switch` by `port` the newest packet that can be its cause.
     #[inline(never)]
     pub(super) fn sent(&mut self, switch: usize, port: PortId, frame: ControlFrame) {
         let Effect::Set { target, holds: true } = frame.effect() else { return };
@@ -89,8 +89,8 @@ impl PauseCauses {
         sent.push_back((frame, cause));
     }
 
-    /// Applies a frame that reached `node` by `port`, from the port `from` of its neighbour. Frames sent before it and
-    /// not received were lost.
+    /// Applies a frame that reached `node` by `port`, from port `from` of its neighbour. Frames sent earlier and not
+    /// received were lost.
     pub(super) fn received(&mut self, (node, port): (usize, PortId), from: (usize, PortId), frame: ControlFrame) {
         let mut cause = Cause::UNKNOWN;
         let sent = &mut self.ports[from.0][usize::from(from.1)].sent;
@@ -107,8 +107,9 @@ impl PauseCauses {
         port.sent.clear();
     }
 
-    /// Cause of the pause that holds `flow` in `queue` of `port`: of the pause that names the flow, else the queue,
-    /// else a class; else of the oldest pause of any flow, which a queue of paused flows waits behind.
+    /// Cause of the pause that holds `flow` in `queue` of `port`. A pause that names the flow comes first, then one of
+    /// the queue, then one of a class. Otherwise it is the oldest pause of any flow, since packets of paused flows hold
+    /// up their queue.
     pub(super) fn of(&self, node: usize, port: PortId, queue: QueueId, flow: u32) -> Cause {
         let held = &self.ports[node][usize::from(port)].held;
         let by_flow = held.flow_or_oldest(flow);
@@ -154,7 +155,7 @@ mod tests {
         }
         let of = |causes: &PauseCauses, queue| causes.of(HELD.0, HELD.1, queue, 0);
         assert_eq!((of(&causes, 3), of(&causes, 4)), (cause(7, 2), cause(8, 1)));
-        // A repetition, then a bitmap that keeps one pause, ends one, and brings one.
+        // A repetition, then a bitmap that keeps one pause, ends one, and begins one.
         causes.sent(PAUSING.0, PAUSING.1, ControlFrame::Pause(3));
         causes.received(HELD, PAUSING, ControlFrame::Pause(3));
         causes.received(HELD, PAUSING, ControlFrame::Bitmap(QueueMap::new([1 << 3 | 1 << 9, 0])));

@@ -1,9 +1,10 @@
 //! Rates at which the receivers of followed flows got data.
 //!
-//! Every data packet that reaches the receiver counts with its payload, duplicates too: the bytes of a flow sum to its
-//! size if no packet came twice. An interval begins at a multiple of its length; empty intervals are left out.
+//! Every data packet that reaches the receiver counts with its payload, even a duplicate. The bytes of a flow therefore
+//! sum to its size if no packet arrived twice. An interval begins at a multiple of its length; empty intervals are left
+//! out.
 //!
-//! A flow begins with intervals as long as the period of `measure.links`, or 1 us, and doubles their length whenever it
+//! A flow begins with intervals as long as the period of `measure.links`, or 1 us. It doubles their length whenever it
 //! has more than [`INTERVALS_MAX`]: 256 x 16 B = 4 KB a flow, 80 MB for 20,000.
 
 use crate::record::asked::Asked;
@@ -31,14 +32,14 @@ pub struct Rate {
 #[derive(Clone, Debug)]
 pub(crate) struct Rates {
     asked: Asked,
-    /// Bytes of a data packet that are no payload.
+    /// Bytes of a data packet beside its payload.
     headers: u64,
     /// Length of the shortest interval.
     period: Duration,
-    /// By the flow's rank in `asked`.
+    /// `[rank among the flows asked for]`: arrivals.
     flows: Vec<Arrivals>,
-    /// Periods that have ended, with the ranks of their flows, until they are added to the flows all at once: here they
-    /// share few pages of memory, in the flows each takes a page of its own.
+    /// Periods that have ended, with the ranks of their flows, until all are added to their flows at once. They share
+    /// few pages of memory here, while in the flows each takes its own page.
     ended: Vec<(u32, Interval)>,
 }
 
@@ -47,7 +48,7 @@ pub(crate) struct Rates {
 struct Arrivals {
     /// Period of the last arrival.
     last: Interval,
-    /// Intervals with arrivals before it, rising.
+    /// Earlier intervals with arrivals, ascending.
     intervals: Vec<Interval>,
     /// Number of doublings: an interval is 2 to this power times the period.
     doubled: u32,
@@ -73,9 +74,9 @@ impl Rates {
         Rates { asked, headers: scenario.host.headers().0, period, flows, ended: Vec::new() }
     }
 
-    /// Counts a packet of a followed flow that is received.
+    /// Counts a received packet of a followed flow.
     pub(super) fn received(&mut self, now: Instant, packet: Label) {
-        // A packet that opens a TCP connection has headers alone.
+        // A packet that opens a TCP connection has only headers.
         let bytes = u64::from(packet.wire).saturating_sub(self.headers);
         if !packet.data || bytes == 0 {
             return;
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn a_long_flow_takes_longer_intervals_and_loses_nothing() {
         let mut long = Arrivals::default();
-        // A packet of 7 B every 3 us, a thousand of them, then one an hour later.
+        // A thousand packets of 7 B every 3 us, then one an hour later.
         let periods = (0..1000).map(|i| i * 3).chain([3_600_000_000]);
         periods.for_each(|number| long.put(Interval { number, bytes: 7 }));
         assert!(long.intervals.len() <= INTERVALS_MAX);
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!(1 << long.doubled, 16);
     }
 
-    /// More periods than are put to their flows at once, of two flows in turn and a third that gets one packet.
+    /// More periods than are added to their flows at once. Two flows alternate, and a third gets one packet.
     #[test]
     fn what_comes_is_counted_in_its_flow_and_period() {
         let (flows, periods) = ([3, 70, 71], ENDED as u64 + 100);
@@ -169,7 +170,7 @@ mod tests {
             rates.received(at, Label::of(&Packet { flow, kind: Kind::Data, wire: 1048, ..Packet::NONE }));
         };
         for number in 0..periods {
-            // Two packets in each period for one, one for the other.
+            // Each period has two packets for one flow and one for the other.
             receive(3, Instant(number * period.0));
             receive(70, Instant(number * period.0 + 1));
             receive(3, Instant((number + 1) * period.0 - 1));
@@ -178,7 +179,7 @@ mod tests {
         let rates: Vec<Rate> = rates.into_rates().collect();
         for (flow, bytes) in [(3, 2000), (70, 1000)] {
             let of: Vec<&Rate> = rates.iter().filter(|rate| rate.flow == flow).collect();
-            // 8292 periods are 130 of 64.
+            // 8292 periods give 130 intervals of 64.
             assert_eq!((of.len(), of[0].span), (130, Duration::from_us(64)), "{flow}");
             assert!(of.iter().all(|rate| rate.end.0 % rate.span.0 == 0));
             assert!(of[..129].iter().all(|rate| rate.bytes == 64 * bytes));

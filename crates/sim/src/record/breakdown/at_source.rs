@@ -1,4 +1,4 @@
-//! Followed flows at their sources: the delays of each until the packet leaves that completes the flow.
+//! Followed flows at their sources: the delays of each flow until the packet that completes it leaves.
 
 use crate::record::breakdown::Breakdown;
 use crate::record::breakdown::by_flow::ByFlow;
@@ -13,26 +13,26 @@ use backwater_types::{ControlFrame, Duration, Effect, Instant, QueueId, Target};
 /// Port of a host.
 const NIC: u16 = 0;
 
-/// Followed flow at its source, in one cache line, as it is looked at often.
+/// Followed flow at its source. It fits one cache line, as it is read often.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     flow: u32,
     slot: u32,
-    /// What keeps the flow from sending, as of the last look.
+    /// State of the flow at the last look: whether it may send, and if not, why.
     state: SendState,
-    /// The last packet has been sent at least once.
+    /// Whether the last packet has been sent at least once.
     all_sent: bool,
-    /// A pause in force names the flow.
+    /// Whether a pause in force names the flow.
     named: bool,
-    /// The flow waits for its turn at the NIC, or may when its pace is due, so that the NIC's clock has to run.
-    /// Exactly: its state is [`SendState::Ready`] or [`SendState::Paced`], and not all is sent.
+    /// Whether the NIC's clock has to run, because the flow waits for its turn at the NIC, or may do so when its pace
+    /// is due. Set exactly if the state is [`SendState::Ready`] or [`SendState::Paced`], and not everything was sent.
     counts: bool,
     delays: Box<Delays>,
-    /// Picoseconds that data of the flow have been sent, to the end of the last transmission.
+    /// Time that the flow's data took on the link, to the end of the last transmission, ps.
     own: u64,
-    /// End of that transmission.
+    /// End of the flow's last transmission.
     own_end: Instant,
-    /// Picoseconds that data of the flow had been sent at `delays.reading.at`.
+    /// Time that the flow's data had taken on the link at `delays.reading.at`, ps.
     own_seen: u64,
 }
 
@@ -46,7 +46,7 @@ struct Delays {
 }
 
 impl Source {
-    /// Begins with a flow that starts.
+    /// Creates the state of a flow that starts.
     fn new(flow: &Flow, slot: u32) -> Source {
         Source {
             flow: flow.id,
@@ -76,12 +76,13 @@ impl Source {
         if let SendState::Paced(due) = self.state { due } else { Instant::NEVER }
     }
 
-    /// Picoseconds that data of the flow had been sent at `at`, which is not before the last transmission of it began.
+    /// Time that the flow's data had taken on the link at `at`, ps. `at` must not be before its last transmission
+    /// began.
     fn own_by(&self, at: Instant) -> u64 {
         self.own - if self.own_end > at { self.own_end.since(at).0 } else { 0 }
     }
 
-    /// Picoseconds that data of the flow were sent up to `at` since the last call.
+    /// Time that the flow's data took on the link from the last call to `at`, ps.
     fn own_until(&mut self, at: Instant) -> u64 {
         let own = self.own_by(at);
         own - std::mem::replace(&mut self.own_seen, own)
@@ -94,7 +95,7 @@ impl Source {
         }
     }
 
-    /// Accounts for the time up to `now` in which the flow waited for `wait`, whatever the NIC sent of others.
+    /// Accounts for the time up to `now`: the flow waited for `wait`, except while the NIC sent its data.
     fn add_wait(&mut self, now: Instant, own_class: u8, wait: Wait) {
         let own = Duration(self.own_until(now));
         let Delays { reading, parts } = &mut *self.delays;
@@ -105,8 +106,8 @@ impl Source {
         parts.add(Wait { span: rest, ..wait });
     }
 
-    /// Accounts for the time up to `until` by the NIC's turns. While the flow was `blocked`, turns of others do not
-    /// count.
+    /// Accounts for the time up to `until` by the NIC's turns. While the flow was `blocked`, turns of other flows do
+    /// not count.
     fn add_turns(&mut self, until: Instant, host: usize, clock: &PortClock, own_class: u8, blocked: bool) {
         let own = [0, self.own_until(until)];
         let here = part(self.flow, 0, (host, NIC), 0, Why::Idle);
@@ -124,19 +125,19 @@ impl Source {
     }
 }
 
-/// Followed flows at one host; what is looked at whenever the host sends is in one cache line.
+/// Followed flows at one host. The fields read at each transmission of the host share a cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct AtSource {
-    /// First instant at which a pace may be due that a flow awaits; never, if no flow awaits any. May be early, never
+    /// First instant at which the pace of a flow may be due; never, if no flow awaits its pace. May be early, never
     /// late.
     due: Instant,
     /// Start of the flow that starts last.
     starts: Instant,
-    /// Flow of the transmission under way or the last one, if it is data of a followed flow.
+    /// Flow of the current or last transmission, if it is data of a followed flow.
     sends: Option<u32>,
-    /// A flow may be held by a pause that does not name it, so the cause may change with any pause. Never `false` when
-    /// one is.
+    /// Whether a pause that does not name a flow may hold one, so that any pause may change the cause. Never `false` if
+    /// one does.
     unnamed: bool,
     of: ByFlow<Source>,
 }
@@ -147,7 +148,7 @@ impl AtSource {
         AtSource { of: ByFlow::new(), due: Instant::NEVER, starts: Instant::ZERO, sends: None, unnamed: false }
     }
 
-    /// Whether no followed flow is here.
+    /// Whether no followed flow is at this host.
     pub(super) fn is_empty(&self) -> bool {
         self.of.is_empty()
     }
@@ -175,31 +176,31 @@ impl AtSource {
         self.unnamed = true;
     }
 
-    /// Takes in a flow that starts.
+    /// Adds a flow that starts.
     pub(super) fn start(&mut self, flow: &Flow, slot: u32) {
         self.starts = self.starts.max(flow.at);
         self.of.push(flow.id, Source::new(flow, slot));
     }
 
-    /// Place of a flow.
+    /// Place of a flow in the list.
     fn find(&self, flow: u32) -> Option<usize> {
         self.of.position(flow, |_| true)
     }
 }
 
-/// Followed flows whose [`SendState`] the event at hand may change, besides those whose pace has become due.
+/// Followed flows whose [`SendState`] the current event may change, besides those whose pace has become due.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Concern {
-    /// The event is known to concern no more than what follows: packets that came or went, a flow that started. After
-    /// an event of which nothing was heard, any flow may have another state.
+    /// Whether the fields below name all flows that the event concerns: packets that arrived or left, a flow that
+    /// started. After an event without such a note, any flow may have another state.
     pub(super) heard: bool,
-    /// One of the fields below is set.
+    /// Whether one of the fields below is set.
     pub(super) some: bool,
     /// Flows of the packets.
     flows: Vec<u32>,
     /// Queue that was paused (`true`) or resumed.
     pause: Option<(QueueId, bool)>,
-    /// Any flow, since a pause of another kind came or a timer ran.
+    /// Whether any flow may be concerned, since a pause of another kind arrived or a timer ran.
     all: bool,
 }
 
@@ -222,7 +223,7 @@ impl Concern {
 }
 
 impl Breakdown {
-    /// Looks at the flows that the event at hand, at this host, concerns: `send_state` gives the state of each now.
+    /// Looks at the flows at this host that the current event concerns. `send_state` gives the present state of each.
     #[inline(never)]
     pub(super) fn settle_host(
         &mut self,
@@ -256,7 +257,7 @@ impl Breakdown {
         self.concern.flows.clear();
     }
 
-    /// Looks at one flow after an event that `concerned` it; after others, checks that nothing changed.
+    /// Looks at one flow after an event that `concerned` it. After other events, checks that nothing changed.
     fn look_at(
         &mut self,
         now: Instant,
@@ -283,7 +284,7 @@ impl Breakdown {
         self.update_counts(host, at, last);
     }
 
-    /// Starts or stops the NIC's clock as one flow now needs it or not; `last` is what the host sent last.
+    /// Starts or stops the NIC's clock as one flow's need changes; `last` is the host's last transmission.
     fn update_counts(&mut self, host: usize, at: usize, last: &Transmission) {
         let source = &mut self.sources[host].of[at];
         let counts = !source.all_sent && matches!(source.state, SendState::Ready | SendState::Paced(_));
@@ -307,7 +308,7 @@ impl Breakdown {
         }
     }
 
-    /// Before a host sends: ends the transmission of a followed flow.
+    /// Ends the transmission of a followed flow, before the host sends.
     #[inline(always)]
     pub(super) fn before_send(&mut self, host: usize, now: Instant) {
         self.sources[host].interrupt(now);
@@ -316,20 +317,20 @@ impl Breakdown {
         }
     }
 
-    /// After a host sends: advances the NIC's clock.
+    /// Advances the NIC's clock, after the host has sent.
     #[inline(always)]
     pub(super) fn after_send(&mut self, host: usize, sent: Transmission) {
         if self.ports.runs(host, NIC) {
             let class = self.class_or_first(sent.flow());
             self.ports.at_mut(host, NIC).clock.advance(sent, class);
         }
-        // In ns-3's order a flow may start within the nanosecond that has come.
+        // In ns-3's order a flow may start later within the present nanosecond.
         if self.sources[host].starts > sent.at {
             self.read_anew(sent.at, host);
         }
     }
 
-    /// Has the flows that start at a host later than `now` read the clock from then on.
+    /// Has the flows that start at a host later than `now` read the clock at their start.
     #[cold]
     fn read_anew(&mut self, now: Instant, host: usize) {
         for source in self.sources[host].of.iter_mut() {
@@ -343,7 +344,7 @@ impl Breakdown {
         }
     }
 
-    /// Accounts for the flows whose pause, or its cause, a frame may change, before it does.
+    /// Accounts for the flows whose pause, or its cause, a frame may change, before the frame takes effect.
     pub(super) fn host_controlled(&mut self, now: Instant, host: usize, frame: ControlFrame) {
         if self.sources[host].is_empty() {
             return;
@@ -364,7 +365,7 @@ impl Breakdown {
         }
     }
 
-    /// Notes that a frame holds a flow by its name, or releases it.
+    /// Notes that a frame holds a flow by name, or releases it.
     fn flow_named(&mut self, now: Instant, host: usize, flow: u32, holds: bool) {
         if self.sources[host].unnamed {
             self.sources[host].unnamed = self.account_held(now, host, Source::is_held_unnamed);
@@ -382,7 +383,7 @@ impl Breakdown {
         }
     }
 
-    /// Accounts for the flows of a host that pass `is`; whether there are any.
+    /// Accounts for the flows of a host that pass `is`. Returns whether there are any.
     fn account_held(&mut self, now: Instant, host: usize, is: impl Fn(&Source) -> bool) -> bool {
         let mut any = false;
         for at in 0..self.sources[host].of.len() {
@@ -394,13 +395,13 @@ impl Breakdown {
         any
     }
 
-    /// Ends all pauses of a host, whose link failed or came back.
+    /// Ends all pauses of a host, whose link failed or recovered.
     pub(super) fn release_host(&mut self, now: Instant, host: usize) {
         self.host_changes(now, host);
         self.sources[host].release();
     }
 
-    /// Accounts for all flows of a host, before what holds them changes.
+    /// Accounts for all flows of a host, before their pauses change.
     fn host_changes(&mut self, now: Instant, host: usize) {
         self.concern.add_all();
         self.account_held(now, host, |_| true);
@@ -437,8 +438,8 @@ impl Breakdown {
         self.stop_idle_clock(host);
     }
 
-    /// Accounts for the flows that await their pace, before their host sends: so at most one transmission goes on in
-    /// what they read next, and its progress when the pace was due is known.
+    /// Accounts for the flows that await their pace, before their host sends. Their next reading then spans at most one
+    /// transmission, whose progress at the due time is known.
     fn account_paced(&mut self, now: Instant, host: usize) {
         self.account_held(now, host, |source| matches!(source.state, SendState::Paced(_)));
     }

@@ -1,4 +1,4 @@
-//! Flows to explain, and the packets of them to follow.
+//! Flows to explain, and their packets to follow.
 
 use crate::record::asked::Asked;
 use crate::record::label::Label;
@@ -6,20 +6,20 @@ use backwater_scenario::Scenario;
 use backwater_scenario::model::{LossRecovery, Transport};
 use backwater_types::{Instant, Kind, Packet, flags};
 
-/// Flows to explain. Of each, those packets are followed that may complete it.
+/// Flows to explain. Only packets that may complete their flow are followed.
 #[derive(Clone, Debug)]
 pub(super) struct Followed {
     asked: Asked,
-    /// By the flow's rank among those asked for: instant at which it reaches its receiver.
+    /// `[rank of the flow among those asked for]`: completion time at the receiver.
     finish: Vec<Instant>,
-    /// Receivers take packets in order, so that no packet but a flow's last completes it.
+    /// Whether receivers take packets in order, so that only a flow's last packet completes it.
     in_order: bool,
-    /// Flags that say of any packet whether it is followed.
+    /// Flags by which a packet is known to be followed.
     completes: u8,
 }
 
 impl Followed {
-    /// Builds the set of these flows, each with the instant at which it reaches its receiver.
+    /// Builds the set of these flows, each with its completion time at the receiver.
     pub(super) fn new(flows: &[(u32, Instant)], asked: Asked, scenario: &Scenario) -> Followed {
         let mut finish = vec![Instant::NEVER; asked.count()];
         flows.iter().for_each(|(flow, at)| finish[asked.rank(*flow)] = *at);
@@ -43,7 +43,7 @@ impl Followed {
         packet.has(self.completes)
     }
 
-    /// Whether this packet, of a flow to explain, is followed.
+    /// Whether this packet of a flow to explain is followed.
     pub(super) fn may_complete(&self, packet: Label) -> bool {
         packet.data && (!self.in_order || packet.last)
     }

@@ -7,24 +7,24 @@ use crate::record::label::Label;
 use crate::record::pause_causes::Cause;
 use backwater_types::{Duration, Instant, PortId, QueueId};
 
-/// Number of waiting packets below which the queues that they are in are looked up when one leaves; with more of them,
-/// queues that nobody waits in any more are counted for a while.
+/// With fewer waiting packets than this, their queues are looked up whenever one leaves. With more, queues in which
+/// none waits any more are counted for a while.
 const FEW: usize = 8;
 
 /// Traces of the followed packets that wait at a port, in the order of arrival.
 #[derive(Clone, Debug)]
 pub(super) struct InQueue {
     traces: ByFlow<PathTrace>,
-    /// Flows share queues, so that a packet may wait for another flow in its own queue. Otherwise the clock need not
-    /// count queues.
+    /// Whether flows share queues, so that a packet may wait for another flow in its own queue. Otherwise the clock
+    /// need not count queues.
     shared: bool,
-    /// Queues that were held when they were last looked at, as bits. Read only where all of a queue is held or nothing,
-    /// and queues are no more than 64.
+    /// `[bit]`: queues held at the last look. Read only where a pause holds whole queues and there are at most 64
+    /// queues.
     held: u64,
 }
 
 impl InQueue {
-    /// Builds the queues of a port, with nothing in them.
+    /// Builds the empty queues of a port.
     pub(super) fn new(shared: bool) -> InQueue {
         InQueue { traces: ByFlow::new(), shared, held: 0 }
     }
@@ -44,12 +44,12 @@ impl InQueue {
         self.traces.iter()
     }
 
-    /// Trace in this place.
+    /// Trace at this place.
     pub(super) fn at(&self, at: usize) -> &PathTrace {
         &self.traces[at]
     }
 
-    /// Trace in this place.
+    /// Trace at this place.
     pub(super) fn at_mut(&mut self, at: usize) -> &mut PathTrace {
         &mut self.traces[at]
     }
@@ -59,7 +59,7 @@ impl InQueue {
         self.traces.position(packet.name.flow, |trace| trace.is_of(packet))
     }
 
-    /// Takes in a packet that joins `trace.queue`; the clock runs.
+    /// Adds a packet that joins `trace.queue`; the clock must run.
     pub(super) fn join(&mut self, mut trace: PathTrace, clock: &mut PortClock, now: Instant) {
         let queue = self.told_apart(&trace);
         queue.into_iter().for_each(|queue| clock.count_queue(queue));
@@ -67,19 +67,19 @@ impl InQueue {
         self.traces.push(trace.name.flow, trace);
     }
 
-    /// Queue of a packet, where others may wait in it too.
+    /// Queue of a packet, if other flows may wait in it, too.
     fn told_apart(&self, trace: &PathTrace) -> Option<QueueId> {
         self.shared.then_some(trace.queue)
     }
 
-    /// Tells packets of `flow` that data of theirs were sent for `span`, from `queue`.
+    /// Tells the packets of `flow` that data of their flow was sent for `span`, from `queue`.
     pub(super) fn add_own(&mut self, flow: u32, queue: QueueId, span: u64) {
         for trace in self.traces.of_mut(flow) {
             trace.add_own(self.shared && trace.queue == queue, span);
         }
     }
 
-    /// Notes that `queue` is held now or not; whether that is new.
+    /// Notes whether `queue` is held now. Returns whether that is new.
     pub(super) fn now_held(&mut self, queue: QueueId, holds: bool) -> bool {
         let bit = 1 << (queue % 64);
         let before = self.held;
@@ -93,13 +93,13 @@ impl InQueue {
         self.traces[at].pause(clock, queue, now, cause);
     }
 
-    /// Ends the pause of one packet, if there is one: its cause and length.
+    /// Ends the pause of one packet, if there is one. Returns its cause and length.
     pub(super) fn resume(&mut self, at: usize, clock: &PortClock, now: Instant) -> Option<(Cause, Duration)> {
         let queue = self.told_apart(&self.traces[at]);
         self.traces[at].resume(clock, queue, now)
     }
 
-    /// Takes out a packet that is not paused and starts its transmission.
+    /// Removes a packet that is not paused and starts its transmission.
     pub(super) fn leave(
         &mut self,
         at: usize,
@@ -116,7 +116,7 @@ impl InQueue {
         Some(trace)
     }
 
-    /// Drops the trace in this place.
+    /// Drops the trace at this place.
     pub(super) fn remove(&mut self, at: usize) {
         self.traces.remove(at);
     }

@@ -1,8 +1,8 @@
 //! Delay breakdown of flow completion times, to the picosecond.
 //!
-//! A flow completes when the packet arrives that its receiver lacked last, so its completion time is the delay of that
+//! A flow completes when the last missing packet arrives at its receiver. Its completion time is the delay of that
 //! packet's path: at the source until the packet is sent, then queue after queue and link after link. Each span is put
-//! down to what held the packet in it, so the parts sum to the completion time whatever the scheme does:
+//! down to one cause, so the parts sum to the completion time under any scheme:
 //!
 //! ```text
 //! at the source   own packets on the link, else after the last packet was first sent: recovery,
@@ -13,12 +13,12 @@
 //! on a link       transmission, propagation; at the receiver the host's delay
 //! ```
 //!
-//! A packet counts as paused while its queue (or its flow, where flows are paused) may not send, even if its port sends
-//! from other queues meanwhile: they are not the reason for the wait.
+//! A packet counts as paused while its queue (or its flow, where flows are paused) may not send. That holds even if its
+//! port sends from other queues meanwhile, since they do not cause the wait.
 //!
 //! A followed flow is [`AtSource`] until its packets leave. The [`PathTrace`] of a packet is [`InQueue`] or [`OnLink`]
-//! at one of the [`Ports`], whose [`PortClock`] says whose turn it was. [`Followed`] names the packets, [`Rechecks`]
-//! the ports where an event may have begun or ended pauses.
+//! at one of the [`Ports`], whose [`PortClock`] says whose turn it was. [`Followed`] names the packets. [`Rechecks`]
+//! names the ports where an event may have begun or ended pauses.
 
 mod at_source;
 mod by_flow;
@@ -57,43 +57,44 @@ use backwater_types::{
 /// Recorder of the delays of followed flows.
 ///
 /// Ports where followed packets or flows wait run a clock, which is read when a wait begins, ends or changes its cause.
-/// Nothing is kept of other ports, which most packets go by.
+/// Other ports, which most packets use, keep no record.
 #[derive(Clone, Debug)]
 pub(crate) struct Breakdown {
     followed: Followed,
     /// `[flow]`: number of its workload.
     classes: Vec<u8>,
     ports: Ports,
-    /// `[node]`.
+    /// `[node]`: rule of its pauses.
     rules: Vec<HoldRule>,
-    /// `[host]`: followed flows are there. Always `!sources[host].is_empty()`, in less memory, as each event reads it.
+    /// `[host]`: whether followed flows are there. Always `!sources[host].is_empty()`, in less memory, as each event
+    /// reads it.
     sends: Vec<bool>,
-    /// `[host]`.
+    /// `[host]`: followed flows at their source.
     sources: Vec<AtSource>,
-    /// Flows that the event at hand concerns, at a host with followed flows.
+    /// Flows that the current event concerns, at a host with followed flows.
     concern: Concern,
-    /// Ports that the event at hand concerns, at a switch.
+    /// Ports that the current event concerns, at a switch.
     rechecks: Rechecks,
     causes: PauseCauses,
-    /// Delays of completed flows, each flow's from the source on. One list, so that the memory in which they were
-    /// summed up is used again while it is in a cache.
+    /// Delays of completed flows, each flow's from the source on. They are one list, so that the memory in which they
+    /// were summed is used again while it is in a cache.
     done: Vec<Wait>,
 }
 
-/// How the pauses of waiting packets can change at a node; decides where they have to be looked at.
+/// Events that can change pauses of waiting packets at a node. Decides where the recorder looks at them.
 #[derive(Clone, Copy, Debug)]
 struct HoldRule {
-    /// Frames, timers and changes of links alone begin and end pauses. Otherwise a transmission may too: it spends a
-    /// credit, or brings another flow to the front of an isolation queue.
+    /// Whether only frames, timers and changes of links begin and end pauses. Otherwise a transmission may, too: it
+    /// spends a credit, or brings another flow to the front of an isolation queue.
     steady: bool,
-    /// A pause holds all of a queue or nothing of it, and queues are no more than 64.
+    /// Whether a pause holds whole queues, of which there are at most 64.
     by_queue: bool,
 }
 
 impl HoldRule {
     fn new(scenario: &Scenario, graph: &Graph, node: usize) -> HoldRule {
         if node < graph.hosts {
-            // The table of the whole network: a region may not have extended BFC.
+            // Read from the switch table of the whole network, as a region may not have extended BFC.
             return HoldRule { steady: !scenario.switch.bfc.is_extended(), by_queue: false };
         }
         let switch = scenario.switch_at(&graph.nodes[node].name);
@@ -103,7 +104,7 @@ impl HoldRule {
 }
 
 impl Breakdown {
-    /// Builds the recorder of these flows, each with the instant at which it reaches its receiver.
+    /// Builds the recorder of these flows, each with its completion time at the receiver.
     pub(crate) fn new(flows: &[(u32, Instant)], asked: Asked, scenario: &Scenario, graph: &Graph) -> Breakdown {
         let links = ports(graph);
         let shared = |node: usize| {
@@ -153,7 +154,7 @@ impl Breakdown {
         self.sends[host]
     }
 
-    /// Whether followed packets may wait at this port: none do if this says no.
+    /// Whether followed packets may wait at this port. If not, none does.
     #[inline(always)]
     pub(super) fn may_wait_at(&self, switch: usize, port: PortId) -> bool {
         self.ports.may_run(switch, port)
@@ -168,12 +169,12 @@ impl Breakdown {
         self.classes.get(flow as usize).copied()
     }
 
-    /// Class of a flow, the first for flows that are not known.
+    /// Class of a flow; the first class for unknown flows.
     fn class_or_first(&self, flow: u32) -> u8 {
         self.class(flow).unwrap_or(0)
     }
 
-    /// Starts the clock of a port, if it does not run; `last` is what the port sent last.
+    /// Starts the clock of a port, if it does not run; `last` is the port's last transmission.
     fn start_clock(&mut self, node: usize, port: PortId, last: &Transmission) {
         if !self.ports.runs(node, port) {
             let class = self.class_or_first(last.flow());
@@ -210,7 +211,7 @@ impl Breakdown {
         }
     }
 
-    /// Settles the event at hand, at a host with followed flows.
+    /// Settles the current event, at a host with followed flows.
     #[inline(always)]
     pub(super) fn host_settled(
         &mut self,
@@ -227,7 +228,7 @@ impl Breakdown {
         self.concern.heard = false;
     }
 
-    /// Notes what a host with followed flows sends of others.
+    /// Notes a packet of another flow that a host with followed flows sends.
     #[inline(never)]
     pub(super) fn host_sent(&mut self, host: usize, sent: Transmission) {
         self.concern.heard = true;
@@ -235,7 +236,7 @@ impl Breakdown {
         self.after_send(host, sent);
     }
 
-    /// Notes what a host sends of a followed flow.
+    /// Notes a packet of a followed flow that a host sends.
     #[inline(never)]
     pub(super) fn followed_sent(&mut self, host: usize, packet: Label, sent: Transmission) {
         self.concern.add(packet.name.flow);
@@ -246,7 +247,7 @@ impl Breakdown {
         self.after_send(host, sent);
     }
 
-    /// Notes that the event at hand concerns a flow.
+    /// Notes that the current event concerns a flow.
     fn hears(&mut self, flow: u32, followed: bool) {
         self.concern.heard = true;
         if followed {
@@ -254,13 +255,13 @@ impl Breakdown {
         }
     }
 
-    /// Notes that a host with followed flows receives: the packet concerns one of them if it is no data.
+    /// Notes that a host with followed flows receives a packet, which concerns one of them unless it is data.
     #[inline(always)]
     pub(super) fn host_received(&mut self, packet: &Packet) {
         self.hears(packet.flow, packet.kind != Kind::Data && self.followed.has(packet.flow));
     }
 
-    /// Notes that data of a followed flow reach their receiver.
+    /// Notes that data of a followed flow reaches its receiver.
     pub(super) fn followed_received(&mut self, now: Instant, host: usize, packet: Label) {
         if !self.followed.may_complete(packet) {
             return;
@@ -273,7 +274,7 @@ impl Breakdown {
         }
     }
 
-    /// Ends all pauses of a host, whose link failed or came back.
+    /// Ends all pauses of a host, whose link failed or recovered.
     pub(crate) fn released(&mut self, now: Instant, host: usize) {
         self.release_host(now, host);
         self.causes.released(host, 0);
@@ -282,7 +283,7 @@ impl Breakdown {
 
 /// Events at switches, at links, and at any node.
 impl Breakdown {
-    /// Remembers a packet that joined a queue and has a frame sent.
+    /// Remembers a packet that joined a queue and caused a frame.
     pub(super) fn raised(&mut self, switch: usize, joined: Joined, packet: Label) {
         self.causes.raised(switch, joined, packet);
     }
@@ -292,7 +293,7 @@ impl Breakdown {
         self.causes.sent(switch, port, frame);
     }
 
-    /// Notes that a followed packet joins a queue of a port that sent `last` last.
+    /// Notes that a followed packet joins a queue of a port, whose last transmission is `last`.
     #[inline(never)]
     pub(super) fn followed_enqueued(
         &mut self,
@@ -326,7 +327,7 @@ impl Breakdown {
         self.stop_unless_awaited(switch, port);
     }
 
-    /// Stops the clock of a port of a switch where no followed packet waits any more.
+    /// Stops the clock of a switch's port if no followed packet waits there any more.
     fn stop_unless_awaited(&mut self, switch: usize, port: PortId) {
         if self.ports.at(switch, port).queues.is_empty() {
             self.ports.stop(switch, port);
@@ -352,14 +353,14 @@ impl Breakdown {
         }
     }
 
-    /// Drops the trace of a packet of a followed flow that was dropped, wherever it was.
+    /// Drops the trace of a dropped packet of a followed flow, wherever the packet was.
     #[inline(never)]
     pub(super) fn followed_dropped(&mut self, node: usize, packet: Label, reason: DropReason) {
         if reason == DropReason::Nic || !self.followed.may_complete(packet) {
             return;
         }
         if node == usize::from(packet.src) {
-            // It was sent just now, onto a link that lost it.
+            // The packet was sent just now, onto a link that lost it.
             return self.ports.at_mut(node, 0).link.drop_last(packet);
         }
         let ports = 0..self.ports.of(node).len() as PortId;
@@ -371,7 +372,7 @@ impl Breakdown {
                 }
             }
         }
-        // It came, and was not let in.
+        // The packet arrived and was not admitted.
         for port in ports {
             let (peer, port) = self.ports.at(node, port).peer;
             if self.ports.at_mut(peer, port).link.take(packet).is_some() {
@@ -390,7 +391,7 @@ impl Breakdown {
         self.causes.received((node, port), from, frame);
     }
 
-    /// Ends all pauses of a port of a switch, whose link failed or came back.
+    /// Ends all pauses of a switch's port, whose link failed or recovered.
     pub(super) fn link_changed(&mut self, switch: usize, port: PortId) {
         self.recheck(switch, Recheck { port, queue: None, by_frame: true });
         self.causes.released(switch, port);
@@ -416,7 +417,7 @@ impl Breakdown {
         let Port { link, clock, .. } = self.ports.at_mut(from.0, from.1);
         let mut trace = link.take(packet)?;
         let transmission = clock.ser().of_bytes(packet.wire.into());
-        // A switch has no delay of its own.
+        // A switch has no delay besides the link's.
         let delay = if in_host { link.delay } else { Duration(u64::MAX) };
         trace.land(now, (transmission, delay), from, to);
         Some(trace)
@@ -425,7 +426,7 @@ impl Breakdown {
 
 /// Pauses of followed packets at switches.
 impl Breakdown {
-    /// Has a port looked at after the event at hand, if followed packets wait there.
+    /// Marks a port for a look after the current event, if followed packets wait there.
     #[inline]
     fn recheck(&mut self, switch: usize, recheck: Recheck) {
         if self.ports.runs(switch, recheck.port) {
@@ -433,13 +434,13 @@ impl Breakdown {
         }
     }
 
-    /// Whether the event at hand may have begun or ended pauses.
+    /// Whether the current event may have begun or ended pauses.
     #[inline(always)]
     pub(super) fn may_be_held(&self) -> bool {
         self.rechecks.some()
     }
 
-    /// Asserts that the pauses in force are those noted.
+    /// Asserts that the noted pauses are those in force.
     pub(super) fn check_held(&self, switch: usize, plane: &dyn Readings) {
         let HoldRule { steady, by_queue } = self.rules[switch];
         for (port, Port { queues, .. }) in (0..).zip(self.ports.of(switch)) {
@@ -451,7 +452,7 @@ impl Breakdown {
         }
     }
 
-    /// Looks at the ports where the event at hand, at this switch, may have begun or ended pauses.
+    /// Looks at the ports of this switch where the current event may have begun or ended pauses.
     #[inline(never)]
     pub(super) fn hold(&mut self, now: Instant, switch: usize, plane: &dyn Readings) {
         if let Some(port) = self.rechecks.begin()
@@ -484,8 +485,7 @@ impl Breakdown {
         }
     }
 
-    /// Looks at each queue that followed packets wait in, and at the packets of those few that are held now, or no
-    /// longer.
+    /// Looks at each queue in which followed packets wait, and at the packets of the few queues whose hold has changed.
     fn hold_queues(&mut self, now: Instant, switch: usize, port: PortId, plane: &dyn Readings) {
         for queue in self.ports.at(switch, port).clock.counted() {
             let holds = plane.is_held(port, queue, FlowName::default());
@@ -495,7 +495,7 @@ impl Breakdown {
         }
     }
 
-    /// Begins or ends the pause of one packet, or gives it another cause, as the switch says now.
+    /// Begins or ends the pause of one packet, or changes its cause, by the present state of the switch.
     fn hold_one(&mut self, now: Instant, switch: usize, port: PortId, at: usize, by_frame: bool, plane: &dyn Readings) {
         let queues = &mut self.ports.at_mut(switch, port).queues;
         let trace = queues.at(at);
@@ -525,7 +525,7 @@ impl Breakdown {
     }
 }
 
-/// Queue that a frame holds or releases, if it is one queue.
+/// Queue that a frame holds or releases, if it names one queue.
 fn queue_of(frame: ControlFrame) -> Option<QueueId> {
     match frame.effect() {
         Effect::Set { target: Target::Queue(queue), .. } => Some(queue),

@@ -24,13 +24,13 @@ impl OnLink {
         self.traces.push(trace.name.flow, trace);
     }
 
-    /// Takes a packet off the link, where it ends or is lost; `None` if the packet has no trace.
+    /// Takes a packet off the link at its end, or if it is lost there; `None` if the packet has no trace.
     pub(super) fn take(&mut self, packet: Label) -> Option<PathTrace> {
         let at = self.traces.position(packet.name.flow, |trace| trace.is_of(packet))?;
         self.traces.remove(at)
     }
 
-    /// Drops the trace of a packet that was put on the link just now, and lost.
+    /// Drops the trace of a packet that was just put on the link and is lost.
     pub(super) fn drop_last(&mut self, packet: Label) {
         if let Some(last) = self.traces.len().checked_sub(1)
             && self.traces[last].is_of(packet)

@@ -11,29 +11,29 @@ use backwater_types::{Duration, FlowName, Instant, PortId, QueueId};
 pub(super) struct PathTrace {
     pub(super) name: FlowName,
     seq: u32,
-    /// Links behind it.
+    /// Number of links crossed.
     hop: u8,
-    /// Queue of the port it waits at, or left last.
+    /// Queue at the port where the packet waits, or that it left last.
     pub(super) queue: QueueId,
     reading: Reading,
-    /// Time since the reading that the port spent on data of the same flow, `[in its queue, in others]`, less the
-    /// progress at the reading of the transmission then under way. Wraps.
+    /// Time since the reading that the port spent on data of the same flow: `[in its queue, in others]`. It is reduced
+    /// by the progress, at the reading, of the transmission then in progress. Wraps.
     own: [u64; 2],
     pause: Option<Pause>,
     pub(super) parts: Parts,
 }
 
-/// Pause in force of a packet that waits.
+/// Pause in force of a waiting packet.
 #[derive(Clone, Copy, Debug)]
 struct Pause {
     cause: Cause,
     since: Instant,
-    /// [`PathTrace::own`] at the start of the pause, with the progress of the transmission then under way.
+    /// [`PathTrace::own`] at the start of the pause, including the progress of the transmission in progress then.
     own: [u64; 2],
 }
 
 impl PathTrace {
-    /// Begins with a packet that its source sends at `at`; `parts` are its delays until then.
+    /// Creates the trace of a packet that its source sends at `at`; `parts` are its delays until then.
     pub(super) fn new(packet: Label, at: Instant, parts: Parts) -> PathTrace {
         PathTrace {
             name: packet.name,
@@ -47,7 +47,7 @@ impl PathTrace {
         }
     }
 
-    /// Whether this is the trace of `packet`. A packet that was sent again may have several.
+    /// Whether this is the trace of `packet`. A retransmitted packet may have several.
     pub(super) fn is_of(&self, packet: Label) -> bool {
         self.name.flow == packet.name.flow && self.seq == packet.seq
     }
@@ -57,12 +57,12 @@ impl PathTrace {
         self.pause.map(|pause| pause.cause)
     }
 
-    /// Delay of no length at `place`, where the packet is.
+    /// Delay of zero length at `place`, where the packet is.
     pub(super) fn part(&self, place: (usize, PortId), why: Why) -> Wait {
         part(self.name.flow, self.hop, place, self.queue, why)
     }
 
-    /// Begins to wait at a port, whose other queues are told apart from `queue` if that is given.
+    /// Begins a wait at a port. With `queue`, the reading distinguishes the packet's own queue from others.
     pub(super) fn wait(&mut self, clock: &PortClock, queue: Option<QueueId>, now: Instant) {
         self.pause = None;
         clock.read(&mut self.reading, queue, now);
@@ -75,7 +75,7 @@ impl PathTrace {
         *own = own.wrapping_add(span);
     }
 
-    /// Time since the reading, or less as [`PathTrace::own`] says, that went to data of the same flow.
+    /// Time that went to data of the same flow since the reading, reduced as [`PathTrace::own`] says.
     fn own_by(&self, clock: &PortClock, queue: Option<QueueId>, now: Instant) -> [u64; 2] {
         let under_way = clock.own_progress(queue, self.name.flow, now);
         [0, 1].map(|i| self.own[i].wrapping_add(under_way[i]))
@@ -87,7 +87,8 @@ impl PathTrace {
         self.pause = Some(Pause { cause, since: now, own: self.own_by(clock, queue, now) });
     }
 
-    /// Ends the pause in force, if any: its cause and length. The reading goes on as if there had been no pause.
+    /// Ends the pause in force, if any. Returns its cause and length. The reading continues as if there had been no
+    /// pause.
     pub(super) fn resume(
         &mut self,
         clock: &PortClock,
@@ -105,7 +106,7 @@ impl PathTrace {
         Some((cause, span))
     }
 
-    /// Accounts for the wait at a port, of no pause, that ends now. `own_class` is the class of the flow.
+    /// Accounts for the wait at a port that ends now, without its pauses. `own_class` is the class of the flow.
     pub(super) fn leave(
         &mut self,
         clock: &PortClock,
@@ -127,8 +128,8 @@ impl PathTrace {
         });
     }
 
-    /// Accounts for a link: `transmission` and then at most `delay` on it `from` a port, and the rest in the node `to`
-    /// that it led to.
+    /// Accounts for a link: `transmission`, then at most `delay` on the link after port `from`, and the rest in node
+    /// `to` at its end.
     pub(super) fn land(
         &mut self,
         now: Instant,

@@ -1,26 +1,26 @@
-//! Clock of one egress port: how long it has sent data of each class, data of each queue, and ACKs and frames.
+//! Clock of one egress port: the time it has sent data of each class, data of each queue, and ACKs and frames.
 //!
-//! A packet that waits reads the clock when its wait begins and when it ends; the difference of the two readings says
-//! whose turn it was meanwhile. So a wait costs the same however long it is.
+//! A waiting packet reads the clock at the start and at the end of its wait. The difference of the readings tells whose
+//! turn it was meanwhile, so a wait costs the same however long it is.
 
 use backwater_engine::observe::Transmission;
 use backwater_types::{Duration, Instant, QueueId, SerTime};
 
 /// Clock of one port, in one cache line, with its counts elsewhere.
 ///
-/// It runs while a packet or a flow that is followed waits at the port, and stands still otherwise: a reading is valid
-/// from the moment that the clock was started.
+/// The clock runs while a followed packet or flow waits at the port, and stands still otherwise. A reading is valid
+/// only if the clock has run since.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct PortClock {
-    /// Transmission under way, or the last one; not yet in `counts`.
+    /// Current or last transmission; not yet in `counts`.
     last: Transmission,
     /// Class of `last`.
     class: u8,
     runs: bool,
     ser: SerTime,
-    /// Queues that followed packets wait in, as bits by queue number modulo 64. Counts of other queues stand still;
-    /// those of a queue that shares a bit may run as well, which does no harm.
+    /// Queues in which followed packets wait, as bits by queue number modulo 64. Counts of other queues stand still. A
+    /// queue that shares a bit may be counted as well, which does no harm.
     waited: u64,
     /// Number of classes.
     classes: u16,
@@ -30,17 +30,17 @@ pub(super) struct PortClock {
 
 const _: () = assert!(size_of::<PortClock>() == 64);
 
-/// Reading of a port's clock by a packet or a flow that waits there.
+/// Reading of a port's clock by a waiting packet or flow.
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
     /// Instant up to which the time of the packet or flow is accounted for.
     pub(super) at: Instant,
-    /// ACKs and frames; then data `[class]`; then data of its queue `[class]`. While it is paused, the same once more
-    /// as of the start of the pause.
+    /// ACKs and frames; then data `[class]`; then data of the packet's queue `[class]`. During a pause the same counts
+    /// follow once more, as of the start of the pause.
     counts: Vec<u64>,
 }
 
-/// Sender of a span, seen from a packet or a flow that waits.
+/// Sender of a span, from the view of a waiting packet or flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// Same flow.
@@ -51,12 +51,12 @@ pub(super) enum Turn {
     Others(u8),
     /// ACKs and control frames.
     Frames,
-    /// Nothing was sent.
+    /// No transmission.
     Idle,
 }
 
 impl PortClock {
-    /// Builds a clock that does not run, of a port that sends at this rate.
+    /// Builds a stopped clock of a port with this serialisation time.
     pub(super) fn new(ser: SerTime, classes: usize) -> PortClock {
         PortClock {
             last: Transmission::NONE,
@@ -84,7 +84,7 @@ impl PortClock {
         self.runs
     }
 
-    /// Starts the clock at a port whose last transmission is `last`, of this class.
+    /// Starts the clock of a port whose last transmission is `last`, of class `class`.
     pub(super) fn start(&mut self, last: Transmission, class: u8) {
         (self.last, self.class, self.runs) = (last, class, true);
     }
@@ -94,7 +94,7 @@ impl PortClock {
         self.runs = false;
     }
 
-    /// Picoseconds of the last transmission that are over at `at`.
+    /// Time of the last transmission that has passed at `at`, ps.
     fn progress(&self, at: Instant) -> u64 {
         let last = self.last;
         if at <= last.at { 0 } else { at.since(last.at).0.min(self.ser.of_bytes(last.wire().into()).0) }
@@ -116,12 +116,12 @@ impl PortClock {
         self.waited |= bit(queue);
     }
 
-    /// Counts these queues alone from now on.
+    /// Counts only these queues from now on.
     pub(super) fn count_only(&mut self, queues: impl Iterator<Item = QueueId>) {
         self.waited = queues.fold(0, |waited, queue| waited | bit(queue));
     }
 
-    /// Queues that are counted, of a port with no more than 64.
+    /// Counted queues of a port with at most 64 queues.
     pub(super) fn counted(&self) -> impl Iterator<Item = QueueId> + use<> {
         let mut waited = self.waited;
         std::iter::from_fn(move || {
@@ -131,8 +131,8 @@ impl PortClock {
         })
     }
 
-    /// Counts the last transmission as the port starts `next`, of this class; returns the last one and how long it
-    /// took.
+    /// Counts the last transmission as the port starts `next`, of class `class`. Returns the last transmission and its
+    /// duration, ps.
     #[inline(always)]
     pub(super) fn advance(&mut self, next: Transmission, class: u8) -> (Transmission, u64) {
         let (last, span) = (self.last, self.progress(next.at));
@@ -152,8 +152,8 @@ impl PortClock {
         (last, span)
     }
 
-    /// Reads the clock at `at`, not before the last transmission began. `queue` is that of the waiting packet, `None`
-    /// where flows share no queue.
+    /// Reads the clock at `at`, which must not be before the last transmission began. `queue` is the queue of the
+    /// waiting packet, `None` where flows do not share queues.
     pub(super) fn read(&self, reading: &mut Reading, queue: Option<QueueId>, at: Instant) {
         let progress = self.progress(at);
         reading.counts.clear();
@@ -168,7 +168,7 @@ impl PortClock {
         reading.counts.extend((0..places).map(|place| self.count_in(place, queue, progress)));
     }
 
-    /// Takes a pause of length `paused`, which ends at `at`, out of the reading, with all that was sent meanwhile.
+    /// Removes a pause of length `paused`, which ends at `at`, from the reading, with all that was sent meanwhile.
     pub(super) fn skip_pause(&self, reading: &mut Reading, queue: Option<QueueId>, at: Instant, paused: Duration) {
         let progress = self.progress(at);
         let (counts, then) = reading.counts.split_at_mut(self.places(queue));
@@ -183,8 +183,8 @@ impl PortClock {
         1 + if queue.is_some() { 2 } else { 1 } * self.classes()
     }
 
-    /// Splits the time since the reading into turns, and reads the clock anew. `own` is the time since then that data
-    /// of the same flow, of class `own_class`, took: in the same queue, in others.
+    /// Splits the time since the reading into turns, and reads the clock anew. `own` is the time that data of the same
+    /// flow, of class `own_class`, has taken since: `[in the same queue, in others]`.
     pub(super) fn split(
         &self,
         reading: &mut Reading,
@@ -217,7 +217,7 @@ impl PortClock {
         each(Turn::Idle, Duration(idle));
     }
 
-    /// Count in this place of a reading, where `progress` of the last transmission is over.
+    /// Count at this place of a reading, including `progress` of the last transmission.
     #[inline(always)]
     fn count_in(&self, place: usize, queue: Option<QueueId>, progress: u64) -> u64 {
         let (last, class) = (self.last.queue(), usize::from(self.class));
@@ -231,8 +231,7 @@ impl PortClock {
         count + if under_way { progress } else { 0 }
     }
 
-    /// Picoseconds of the last transmission that are over at `at`, if it is data of this flow: `[of queue, of
-    /// another]`.
+    /// Time of the last transmission that has passed at `at`, ps, if it is data of this flow: `[of queue, of another]`.
     pub(super) fn own_progress(&self, queue: Option<QueueId>, flow: u32, at: Instant) -> [u64; 2] {
         let mut own = [0; 2];
         if self.last.queue().is_some() && self.last.flow() == flow {
@@ -243,7 +242,7 @@ impl PortClock {
 }
 
 impl Reading {
-    /// Builds the reading of one that has not looked at a clock yet and whose time is accounted for up to `at`.
+    /// Builds an empty reading, with time accounted for up to `at`.
     pub(super) const fn none_until(at: Instant) -> Reading {
         Reading { at, counts: Vec::new() }
     }

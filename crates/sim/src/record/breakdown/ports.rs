@@ -21,15 +21,15 @@ pub(super) struct Port {
 #[derive(Clone, Debug)]
 pub(super) struct Ports {
     list: Vec<Port>,
-    /// `[node]`: place of its first port; the end of the list last.
+    /// `[node]`: place of its first port. The last entry is the end of the list.
     first: Vec<u32>,
-    /// `[node]`: ports whose clocks run, as bits by port number modulo 64. A bit is set exactly if one of its ports runs a
-    /// clock. Every packet reads these bits, and most of them go by ports without.
+    /// `[node]`: ports whose clocks run, as bits by port number modulo 64. A bit is set exactly if one of its ports
+    /// runs a clock. Every packet reads these bits, and most packets use ports without a running clock.
     running: Vec<u64>,
 }
 
 impl Ports {
-    /// Takes the ports of each node in turn.
+    /// Builds the list from the ports of each node in turn.
     pub(super) fn new(nodes: impl Iterator<Item = Vec<Port>>) -> Ports {
         let (mut list, mut first) = (Vec::new(), vec![0]);
         for ports in nodes {
@@ -49,13 +49,13 @@ impl Ports {
         self.first[node] as usize..self.first[node + 1] as usize
     }
 
-    /// One port.
+    /// Port `port` of `node`.
     #[inline(always)]
     pub(super) fn at(&self, node: usize, port: PortId) -> &Port {
         &self.list[self.number(node, port)]
     }
 
-    /// One port.
+    /// Port `port` of `node`.
     #[inline(always)]
     pub(super) fn at_mut(&mut self, node: usize, port: PortId) -> &mut Port {
         let number = self.number(node, port);
@@ -67,7 +67,7 @@ impl Ports {
         &self.list[self.numbers(node)]
     }
 
-    /// Whether the clock of this port may run: it does not if this says no.
+    /// Whether the clock of this port may run. If not, it does not run.
     #[inline(always)]
     pub(super) fn may_run(&self, node: usize, port: PortId) -> bool {
         self.running[node] & bit(port) != 0
@@ -78,7 +78,7 @@ impl Ports {
         self.may_run(node, port) && self.at(node, port).clock.runs()
     }
 
-    /// Starts the clock of a port, whose last transmission is `last`, of this class.
+    /// Starts the clock of a port whose last transmission is `last`, of class `class`.
     pub(super) fn start(&mut self, node: usize, port: PortId, last: Transmission, class: u8) {
         self.at_mut(node, port).clock.start(last, class);
         self.running[node] |= bit(port);

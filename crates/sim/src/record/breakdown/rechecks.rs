@@ -1,29 +1,29 @@
-//! Ports of the switch at hand where the event at hand may begin or end pauses of followed packets.
+//! Ports of the current switch where the current event may begin or end pauses of followed packets.
 
 use backwater_types::{PortId, QueueId};
 
-/// Port to look at when the event has been handled.
+/// Port to look at after the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Recheck {
     pub(super) port: PortId,
-    /// Queue that alone is concerned.
+    /// The only queue that the event concerns; `None`: all queues.
     pub(super) queue: Option<QueueId>,
-    /// A frame, a timer or a change of the link is the reason, so that the cause of a pause may change too.
+    /// Whether the reason is a frame, a timer or a change of the link, which may also change the cause of a pause.
     pub(super) by_frame: bool,
 }
 
 /// Ports to look at.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rechecks {
-    /// A port below is set: all that is read after most events.
+    /// Whether a port below is set. Most events read only this field.
     some: bool,
     ports: Vec<Recheck>,
-    /// Port that a followed packet joined, the last one in its queues.
+    /// Port where a followed packet joined a queue as the last packet.
     joined: Option<PortId>,
 }
 
 impl Rechecks {
-    /// Whether there is any.
+    /// Whether there are ports to look at.
     #[inline(always)]
     pub(super) fn some(&self) -> bool {
         self.some
@@ -42,7 +42,7 @@ impl Rechecks {
         (self.joined, self.some) = (Some(port), true);
     }
 
-    /// Begins to take the ports: returns that of a packet that joined, which comes before the others.
+    /// Begins to take the ports. Returns the port that a packet joined, which comes before the others.
     pub(super) fn begin(&mut self) -> Option<PortId> {
         self.some = false;
         self.joined.take()
