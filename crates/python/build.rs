@@ -1,6 +1,7 @@
-//! Commit that this module is built from, for an installation without a checkout: `BACKWATER_COMMIT`, or git's.
+//! Finds the commit that this module is built from, for an installation without a checkout: `BACKWATER_COMMIT`, or
+//! git's.
 //!
-//! It is looked up when this crate is compiled, and not again at each commit: in a checkout Python asks git itself.
+//! The script runs when this crate is compiled, and not again at each commit. In a checkout Python asks git itself.
 
 use std::process::Command;
 

@@ -68,7 +68,8 @@ impl<D: DataPlane> Driver<D> {
         Driver { plane, to_poll: Vec::with_capacity(16) }
     }
 
-    /// Handles a packet, not a control frame, that arrived by `ingress` and is routed to `egress`. The frame may be changed.
+    /// Handles a packet, not a control frame, that arrived by `ingress` and is routed to `egress`. The frame may be
+    /// changed.
     #[inline(always)]
     pub fn arrive(
         &mut self,

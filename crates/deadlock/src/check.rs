@@ -24,11 +24,11 @@ pub enum Failures {
     One,
     /// Any one or two links between switches fail, in each state of the links that the scenario has.
     Two,
-    /// Packets take any turn except back to where they came from, whatever the routes (spec, BFC-C3).
+    /// Packets take any turn except back to the previous node, independent of routes (spec, BFC-C3).
     All,
 }
 
-/// Most states of the links that are searched one by one for a cycle of their own.
+/// Largest number of states of the links that are searched separately for a cycle.
 const ALONE_MAX: usize = 1000;
 
 /// Dependencies between ports, and the cycles in them.
@@ -241,8 +241,8 @@ fn word(backpressure: Scheme) -> Value {
     serde_json::to_value(backpressure).expect("a word")
 }
 
-/// Dependencies between the ports between switches. NICs wait for ports, but no port waits for a NIC. Ports to hosts
-/// wait for nothing. So neither is in a cycle.
+/// Dependencies between ports of links between switches. NICs wait for ports, but no port waits for a NIC. Ports to
+/// hosts wait for nothing. Neither can be in a cycle.
 struct Dependencies {
     graph: Digraph,
     /// `[edge]`: its dependency.

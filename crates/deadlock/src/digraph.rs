@@ -195,9 +195,8 @@ impl Digraph {
         cycle
     }
 
-    /// Returns cycles whose edges weigh less than 1 together. Through each vertex these are the lightest cycles, one
-    /// over each edge that leads back to the vertex. Of equally light cycles it is one with the fewest edges.
-    /// `weights` are 0 or more.
+    /// Returns cycles with a total weight below 1. Each is the lightest cycle through a vertex and an edge that leads
+    /// back to the vertex; ties go to the fewest edges. `weights` are 0 or more.
     pub fn light_cycles(&self, weights: &[f64]) -> Vec<Vec<u32>> {
         let slack = 1.0 - 1e-6;
         let mut found = BTreeSet::new();

@@ -18,12 +18,12 @@ pub(crate) struct Turn {
 /// Ingress that stands for the ports of all hosts of a switch.
 pub(crate) const HOSTS: usize = usize::MAX;
 
-/// Routes that take a turn. Of several, the first found with the fewest failures.
+/// Routes that take a turn: the first found with the fewest failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// Routes to the hosts of switch `root`, with these links failed.
     Route { root: usize, failed: Failed },
-    /// Routes to the hosts of switch `root`, while links go down and come back in the scenario.
+    /// Routes to the hosts of switch `root`, while links fail and recover in the scenario.
     Change { root: usize },
     /// No routes: the turn is possible.
     Possible,
@@ -50,7 +50,7 @@ impl Failed {
 /// Progress of a check, and the request to stop it.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Failures done, of those that change paths; one for each destination.
+    /// Number of failures done; counts those that change paths, once per destination.
     pub done: AtomicU64,
     /// Failures to do; 0 until the number is known.
     pub of: AtomicU64,
@@ -101,8 +101,8 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Adds the turns of the routes in each state of the links. The second and later states follow one another as links
-    /// go down and come back, so packets in flight take routes of several states.
+    /// Adds the turns of the routes in each state of the links. The second and later states follow each other as links
+    /// fail and recover, so packets in flight take routes of several states.
     pub(crate) fn add_routes(&mut self, ways: &mut Ways, states: &[Links]) {
         for &root in &self.switches.homes {
             for (n, links) in states.iter().enumerate() {
@@ -232,7 +232,7 @@ mod tests {
         turns.list.iter().map(|turn| (turn.switch, turn.ingress, turn.egress)).collect()
     }
 
-    /// The turns by failures are those of all failures routed one by one.
+    /// Expects the turns by failures to equal those found by routing each failure separately.
     #[test]
     fn skipped_failures_bring_no_turn() {
         let (mut one, mut two) = (0, 0);

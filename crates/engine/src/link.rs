@@ -27,7 +27,7 @@ pub struct Transit<S: Schedule> {
     pub errors: Option<Errors>,
 }
 
-/// Frame on its way to another partition.
+/// Frame in flight to another partition.
 pub struct Crossing<S: Schedule> {
     link: u32,
     at: Instant,

@@ -7,8 +7,8 @@ use backwater_dataplane::{Departed, Readings};
 use backwater_types::{ControlFrame, DropReason, Instant, Packet, PortId, QueueId};
 use std::any::Any;
 
-/// Last transmission of a port, which may still be under way. It is two words, so that it is passed in registers. If it
-/// were written to memory in parts and read back whole, the read would wait for the writes.
+/// Last transmission of a port, which may still be in progress. It is two words, so that it is passed in registers. If
+/// it were written to memory in parts and read back whole, the read would wait for the writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission {
     /// Start of the transmission.

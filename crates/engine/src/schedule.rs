@@ -24,7 +24,7 @@ pub trait Schedule: Send + Sized {
     /// Account of a window: what a partition tells all others, beside the frames that it sends them.
     type Account: Default + Send + Sync;
 
-    /// Creates the schedule of a partition with `nodes` nodes and `links` incoming links. Full packets are on their way
+    /// Creates the schedule of a partition with `nodes` nodes and `links` incoming links. Full packets are in flight
     /// for up to `longest`.
     fn new(partition: u16, nodes: usize, links: usize, longest: Duration) -> Self;
     /// Returns the sort key (time and tie-breaking stamp) of the event that is scheduled next and is due at `at`. The
@@ -95,6 +95,6 @@ pub struct EventName {
     pub leaf: usize,
     /// Number of the node in the graph.
     pub node: u32,
-    /// Port of the node. Of a timer: 0, or the number by which a NIC tells its timers apart.
+    /// Port of the node. For a timer: 0, or the number by which a NIC distinguishes its timers.
     pub port: PortId,
 }

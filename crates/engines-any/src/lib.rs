@@ -1,8 +1,8 @@
 //! Engines with dynamic dispatch, for any accepted combination of hosts and switches with any observer.
 //!
-//! Switches and observers are trait objects, and congestion controls are enums. One compiled engine therefore serves many
-//! combinations, with the same packets and the same order of events as an engine of their own. Tests of every combination
-//! and runs that record use these engines.
+//! Switches and observers are trait objects, and congestion controls are enums. One compiled engine therefore serves
+//! many combinations, with the same packets and the same order of events as an engine of their own. Tests of every
+//! combination and runs that record use these engines.
 
 pub mod planes;
 

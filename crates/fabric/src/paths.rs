@@ -9,8 +9,8 @@ use backwater_types::Duration;
 
 /// Part of the host delay ([`Host::delay`](backwater_scenario::model::Host::delay)) that is added to the propagation of
 /// the last link, which saves an event per frame. It is the whole delay under TCP without backpressure and without
-/// links that go down, and zero otherwise: a control frame would have to overtake the delayed frames, and a link could
-/// go down while frames are in the host.
+/// failing links, and zero otherwise. A control frame would have to overtake the delayed frames, and a link could fail
+/// while frames are in the host.
 pub fn delay_on_wire(scenario: &Scenario) -> Duration {
     let plain = |switch: &Switch| switch.grain() == Grain::Nothing;
     let plain = plain(&scenario.switch) && scenario.region.iter().all(|region| plain(&region.switch));
@@ -39,7 +39,7 @@ pub fn longest_propagation(graph: &Graph) -> Duration {
     };
     let access: Vec<(usize, u64)> = roots.iter().map(|s| (*s, last_hop(*s))).collect();
     for (root, from) in &access {
-        // Routes take the fewest hops. Of such paths the slowest counts, because the window has to cover it.
+        // Routes take the fewest hops. The slowest such path counts, because the window has to cover it.
         let mut reach = vec![(u32::MAX, 0u64); graph.nodes.len()];
         reach[*root] = (0, 0);
         let mut queue = std::collections::VecDeque::from([*root]);

@@ -2,10 +2,10 @@
 //! queue pairs anew in this order when routes change.
 //!
 //! Source: `std::unordered_map` of GCC 9 to 13 with whole numbers as keys, which are their own hashes (observed, and in
-//! its documentation: one list through all buckets). A new key goes before the first key of its bucket, or if the
-//! bucket is empty to the front of the list. When keys outnumber buckets, the table grows, first to 13 buckets, then
-//! each time to the next prime of a table of about doubled numbers; all keys are then inserted into a new list in the
-//! order of the old one.
+//! its documentation: one list through all buckets). A new key goes before the first key of its bucket, or to the front
+//! of the list if the bucket is empty. When keys outnumber buckets, the table grows, first to 13 buckets, then each
+//! time to the next prime of a table of about doubled numbers. All keys are then inserted into a new list in the order
+//! of the old one.
 //!
 //! GCC 5 to 8 start with fewer buckets and walk in another order.
 

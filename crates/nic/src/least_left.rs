@@ -2,8 +2,8 @@
 //! shortest remaining flow first at the host.
 //!
 //! Source: Goyal et al., NSDI 2022, appendix A.2; spec B, "BFC-SRF". Flows have queues by the rule of [`NicQueues`],
-//! which a switch may pause; queues do not affect the order otherwise. Replies go before data. Of flows with equally
-//! many bytes left the one that started first goes first.
+//! which a switch may pause; queues do not affect the order otherwise. Replies go before data. Among flows with equally
+//! many bytes left, the first to start goes first.
 
 use crate::flows::{Flow, Flows};
 use crate::nic::{Context, Nic, ONLY_PORT};

@@ -1,6 +1,6 @@
 //! Scheduling at a NIC: which flow of a host sends next, and when.
 //!
-//! Flows are senders of a transport; a [`Nic`] chooses among them and obeys the frames of its switch. There are five
+//! Flows are senders of a transport. A [`Nic`] chooses among them and obeys the frames of its switch. There are five
 //! disciplines, and one that wraps another, each in a file:
 //!
 //! | NIC | discipline |
@@ -15,13 +15,14 @@
 //! Constraints are those of the data plane: no I/O, no clock, no threads. The owner of a NIC, a simulator or a software
 //! NIC, keeps the time and the link, and calls it with a [`Context`] at each event:
 //!
-//! * A flow starts: [`Flows::add`], then [`Nic::offer`], which is repeated whenever a reply or a timer may have unblocked the flow.
+//! * A flow starts: [`Flows::add`], then [`Nic::offer`], which is repeated whenever a reply or a timer may have
+//!   unblocked the flow.
 //! * A flow is acknowledged to the end: [`Nic::done`].
-//! * The link is free: [`Nic::next_reply`], and if there is none [`Nic::next_data`]. If neither has a packet, poll again after the next
-//!   event; [`Nic::sendable`] tells whether to poll when a transmission ends.
-//! * A frame of the switch comes in: [`Nic::on_control`]. The link fails or comes back: [`Nic::release`].
-//! * The timer is due: [`Nic::on_timer`]. [`Nic::next_timer`] returns its next expiry, and [`Context::wake`] an earlier one that an
-//!   event has set.
+//! * The link is free: [`Nic::next_reply`], and if there is none [`Nic::next_data`]. If neither has a packet, poll
+//!   again after the next event; [`Nic::sendable`] tells whether to poll when a transmission ends.
+//! * A frame of the switch arrives: [`Nic::on_control`]. The link fails or recovers: [`Nic::release`].
+//! * The timer is due: [`Nic::on_timer`]. [`Nic::next_timer`] returns its next expiry, and [`Context::wake`] an earlier
+//!   one that an event has set.
 //!
 //! After each event the link may have a packet to send, and a NIC that [drops](Nic::DROPS) may have dropped one.
 

@@ -3,18 +3,19 @@
 //! Source: baselines 0.2 and 0.3, the simulator's NIC and RDMA models. Differences from [`super::rings`] that show in
 //! results:
 //!
-//! * A queue pair may send if it has unsent bytes, its window is open and its send time has come. The search starts after the pair
-//!   that sent last *by its place in the list*. Finished pairs leave the list only when a search meets one, and that place is not
-//!   adjusted, so turns are skipped.
-//! * A finished pair has unsent bytes if a NACK put it back before the ACKs that finished it: it counts among those that may send until
-//!   it leaves the list, and sends them if its window is open.
-//! * When no pair may send, the NIC wakes at the earliest send time of any pair with unsent bytes. If that pair's window is full, its
-//!   send time may have passed already: then nothing wakes the NIC before the next ACK, although other pairs wait for their send times.
-//! * When routes change, the list is emptied and finished pairs are removed; the others are listed again one by one in the order in
-//!   which a hash table is walked ([`crate::hash_order`]), and after each the link is polled.
+//! * A queue pair may send if it has unsent bytes, its window is open and its send time has come. The search starts
+//!   after the pair that sent last *by its place in the list*. Finished pairs leave the list only when a search meets
+//!   one, and that place is not adjusted, so turns are skipped.
+//! * A finished pair has unsent bytes if a NACK put it back before the ACKs that finished it. Until it leaves the list
+//!   it counts as a pair that may send, and it sends these bytes if its window is open.
+//! * When no pair may send, the NIC wakes at the earliest send time of any pair with unsent bytes. If that pair's
+//!   window is full, its send time may have passed already. Then nothing wakes the NIC before the next ACK, although
+//!   other pairs wait for their send times.
+//! * When routes change, the list is emptied and finished pairs are removed. The others are listed again in the order
+//!   in which a hash table is walked ([`crate::hash_order`]), and the link is polled after each.
 //! * A pause of a traffic class holds its pairs; the round robin skips them.
-//! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set; with several classes, a pause of
-//!   class 3.
+//! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set; with several
+//!   classes, a pause of class 3.
 
 use crate::flows::{Flow, Flows};
 use crate::hash_order::HashOrder;

@@ -16,7 +16,7 @@ pub trait Nic<S: Sender>: Send + Sized {
     const SENDS_AT_EACH_START: bool = false;
     /// Whether the NIC takes all packets that a flow may send as soon as it is offered.
     const TAKES_AT_ONCE: bool = false;
-    /// Whether the NIC may drop packets for want of room.
+    /// Whether the NIC may drop packets for lack of room.
     const DROPS: bool = false;
 
     /// Makes a NIC.
@@ -36,14 +36,15 @@ pub trait Nic<S: Sender>: Send + Sized {
     fn next_reply(&mut self, params: &NicParams<S::Params>) -> Option<Frame<S::Extension>>;
     /// Takes the next packet of data, when the link is free and no reply goes.
     fn next_data(&mut self, cx: &mut Context<S, Self::Flow>) -> Option<Frame<S::Extension>>;
-    /// Takes a packet that was dropped for want of room.
+    /// Takes a packet that was dropped for lack of room.
     #[inline(always)]
     fn dropped(&mut self) -> Option<Packet> {
         None
     }
     /// Whether the link has to be polled when it is free.
     fn sendable(&self) -> bool;
-    /// Returns the queue of a flow that the switch pauses, whatever its sender may do; `None` if it is not paused.
+    /// Returns the queue of a flow that the switch pauses, independent of its sender's state; `None` if it is not
+    /// paused.
     fn held(&self, flow: &Flow<S, Self::Flow>) -> Option<QueueId>;
     /// Whether a packet of this flow waits in the NIC.
     fn holds_packet_of(&self, _flow: u32) -> bool {

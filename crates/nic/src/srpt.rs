@@ -1,8 +1,8 @@
 //! NIC that pulls packets from the flow with the fewest packets left (shortest remaining processing time), as Homa's
 //! senders do.
 //!
-//! Source: Montazeri et al., SIGCOMM 2018, section 3.2. Replies go before data. Of flows with equally many packets left
-//! the one that started first goes first.
+//! Source: Montazeri et al., SIGCOMM 2018, section 3.2. Replies go before data. Among flows with equally many packets
+//! left, the first to start goes first.
 
 use crate::flows::{Flow, Flows};
 use crate::nic::{Context, Nic, ONLY_PORT};

@@ -1,6 +1,6 @@
 //! Timers of the flows of one host: one entry per flow, which may expire early, and one event for all of them.
 //!
-//! First entries come in order of time, since the timeout is the same for all, so a FIFO holds them; only flows whose
+//! First entries arrive in order of time, since all flows have the same timeout, so a FIFO holds them. Only flows whose
 //! timer is armed again go through a heap. An entry that expires early is put back at its right time.
 
 use alloc::collections::{BinaryHeap, VecDeque};
@@ -31,7 +31,7 @@ impl Timers {
         self.again.push(Reverse(entry));
     }
 
-    /// Adds an entry of any time, where most come in order.
+    /// Adds an entry of any time; most arrive in order.
     #[inline]
     pub fn push_sorted(&mut self, entry: Entry) {
         if self.first.back().is_none_or(|(at, ..)| *at <= entry.0) {

@@ -79,8 +79,8 @@ fn known(computations: Option<&str>) -> PyResult<scenario::Computations> {
         .map_or(Ok(scenario::Computations::default()), |text| scenario::Computations::from_json(text).map_err(refused))
 }
 
-/// Starts a run on its own threads, and the recordings that are asked for: flows, each with the time of its arrival at
-/// the receiver, for which the run has one thread; events, by start, end (picoseconds) and largest number.
+/// Starts a run on its own threads, with the requested recordings. `explain`: flows, each with its completion time at
+/// the receiver; the run then has one thread. `events`: start, end (picoseconds) and largest number.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, threads, explain=Vec::new(), events=None))]
 fn start(
@@ -111,7 +111,7 @@ fn begin(scenario_json: &str, threads: usize, wanted: Wanted) -> PyResult<Run> {
             Ok(text) => *text,
             Err(e) => e.downcast::<&str>().map_or("a panic without a message".to_string(), |text| text.to_string()),
         };
-        // The receiving end is gone only if Python dropped the run: then nobody wants the outcome.
+        // The receiving end is gone only if Python dropped the run and needs no outcome.
         let _ = send.send(outcome.map_err(text));
     });
     Ok(Run { watch, until, done: Mutex::new(done), outcome: Mutex::new(None) })
@@ -250,8 +250,8 @@ struct Batches {
 }
 
 impl Batches {
-    /// Makes an iterator of the batches that `draw` hands over, on its own thread, one batch ahead. The callback of `draw`
-    /// returns false when no more are wanted.
+    /// Makes an iterator of the batches that `draw` hands over, on its own thread, one batch ahead. The callback of
+    /// `draw` returns false when no more are wanted.
     fn drawn(draw: impl FnOnce(&mut dyn FnMut(Vec<columns::Column>) -> bool) -> bool + Send + 'static) -> Batches {
         let (send, receive) = mpsc::sync_channel(1);
         std::thread::spawn(move || draw(&mut |batch| send.send(batch).is_ok()));
@@ -280,7 +280,7 @@ impl Batches {
     }
 }
 
-/// Estimates what a run will take, as JSON.
+/// Estimates the cost of a run, as JSON.
 #[pyfunction(name = "estimate")]
 fn estimate_run(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
     py.detach(|| json(&estimate::estimate(&scenario::from_json(scenario_json).map_err(refused)?)))
@@ -315,7 +315,7 @@ fn start_deadlock(py: Python<'_>, scenario_json: &str, failures: &str) -> PyResu
     let shared = watch.clone();
     std::thread::spawn(move || {
         let check = || deadlock::check(&scenario, failures, &shared);
-        // Sending fails only where nobody wants the result; a panic drops this end.
+        // Sending fails only if no one waits for the result; a panic drops this end.
         let _ = send.send(check());
     });
     Ok(Deadlock { watch, done: Mutex::new(done) })

@@ -28,8 +28,8 @@ impl<P> PacedParams<P> {
 /// Limit of packets in flight that no flow reaches.
 pub(crate) const UNLIMITED: u32 = u32::MAX;
 
-/// Packets of a window, terabytes of them, that is as good as none. Below it, packets in flight may be less than zero,
-/// in two's complement.
+/// Packets of a window (terabytes) that imposes no limit. In a smaller window, packets in flight may be negative, in
+/// two's complement.
 const WINDOW_MAX: u64 = 1 << 31;
 
 /// A flow under control `C`.

@@ -154,8 +154,7 @@ mod tests {
     use alloc::vec::Vec;
     use backwater_types::hash::{Stream, range32};
 
-    /// Compares with a set of numbers, for packets added in any order, some of them twice, and some of them removed
-    /// again.
+    /// Compares with a set of numbers. Packets are added in any order, some of them twice, and some are removed again.
     #[test]
     fn it_is_a_set() {
         let mut rng = Stream::new(1, 2, 3);

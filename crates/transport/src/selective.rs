@@ -1,27 +1,30 @@
 //! Selective retransmission under end-to-end control: the receiver takes packets in any order, and the sender
-//! retransmits the missing ones alone.
+//! retransmits only the missing ones.
 //!
 //! Sources: Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3 (IRN; baselines 8), with the
 //! timeouts of a public simulator that runs it at 100 Gb/s; Goyal et al., "Backpressure Flow Control", NSDI 2022,
 //! section 6.2.1, and its authors' simulator (HPCC without PFC; baselines 4.1).
 //!
 //! ```text
-//! receiver:            answers each packet with the first missing packet and its own number, by an ACK in order, else by a NACK
-//! a packet may start:  packets in flight (sent, neither acknowledged nor declared lost) < window, and its number is less than
-//!                      `reach` windows of line rate beyond the first missing packet
-//! NACK, with `gaps`:   starts a recovery, if none runs, with R = next packet never sent. Packets missing below the NACK's packet are
-//!                      lost, unless this recovery declared them lost before. It ends when all before R have arrived
+//! receiver:            answers each packet with the first missing packet and its own number, by an ACK in order,
+//!                      else by a NACK
+//! a packet may start:  packets in flight (sent, neither acknowledged nor declared lost) < window, and its number is
+//!                      less than `reach` windows of line rate beyond the first missing packet
+//! NACK, with `gaps`:   starts a recovery, if none runs, with R = next packet never sent. Packets missing below the
+//!                      NACK's packet are lost, unless this recovery declared them lost before. It ends when all
+//!                      before R have arrived
 //! drop notice:         the dropped packet is lost, and with `notice_slows` the rate goes to its minimum
-//! nothing new has arrived for RTO:  all missing packets are lost. RTO = rto_low if at most `few` are in flight, else rto_high
+//! nothing new for RTO: all missing packets are lost. RTO = rto_low if at most `few` are in flight, else rto_high
 //! lost packets go first, the lowest number first
 //! ```
 //!
 //! Control sees every answer, each for a packet that arrived. Its positions in the flow are counts: packets that have
-//! arrived, and packets sent and not lost, as HPCC without PFC counts bytes in its authors' simulator. It sees a loss
-//! once in a recovery, with every notice and with every timeout. Differs from IRN: after a timeout all missing packets
-//! go, not the first alone, so that the end of a flow takes one timeout. Differs from HPCC without PFC: the dropped
-//! packet is retransmitted, not as many bytes of the end of the flow, and there is a timer, so that a lost notice does
-//! not end a flow.
+//! arrived, and packets sent and not lost, as HPCC without PFC counts bytes in its authors' simulator. Control sees a
+//! loss once in a recovery, with every notice and with every timeout.
+//!
+//! Differs from IRN: after a timeout all missing packets go, not only the first, so that the end of a flow takes one
+//! timeout. Differs from HPCC without PFC: the sender retransmits the dropped packet, not as many bytes of the end of
+//! the flow. There is also a timer, so that a lost notice does not end a flow.
 //!
 //! State: two sets of packets at the sender and one at the receiver, a bit for each packet from the first missing one
 //! on; at most `reach` windows of them, and none without losses.
@@ -135,7 +138,7 @@ pub struct SelectiveSender<C: Control> {
     paced: Paced<C>,
     /// Packets known to have arrived.
     arrived: PacketSet,
-    /// Packets known to have arrived or in flight. Those missing here are to be sent.
+    /// Packets known to have arrived or in flight. Packets not in the set are to be sent.
     out: PacketSet,
     /// One more than the last packet ever sent.
     high: u32,
@@ -339,7 +342,7 @@ impl<C: Control> Sender for SelectiveSender<C> {
 #[derive(Clone, Debug)]
 pub struct SelectiveReceiver<E = ()> {
     arrived: PacketSet,
-    /// Packets of the flow; 0 before the last of them has come.
+    /// Number of packets of the flow; 0 before the last one has arrived.
     packets: u32,
     /// Congestion notifications, if any are sent.
     notifier: Notifier,

@@ -30,12 +30,12 @@ impl QueueMap {
     }
 }
 
-/// How a frame names a flow: 64 bits that stand for its five-tuple, and its class.
+/// Name of a flow in a frame: 64 bits that stand for its five-tuple, and its class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FlowName {
     /// [`Packet::flow`].
     pub flow: u32,
-    /// [`Packet::sender_slot`]: where its own NIC finds it.
+    /// [`Packet::sender_slot`], by which the flow's NIC finds it.
     pub slot: u32,
     /// Traffic class.
     pub class: u8,
@@ -48,7 +48,7 @@ pub enum ControlFrame {
     Pause(u16),
     /// BFC: release this queue.
     Resume(u16),
-    /// BFC: exactly these queues are held; repairs lost frames.
+    /// BFC: hold exactly these queues, which repairs the loss of earlier frames.
     Bitmap(QueueMap),
     /// FlowSail and ideal flow control: hold this flow (spec F.6).
     PauseFlow(FlowName),
@@ -58,9 +58,9 @@ pub enum ControlFrame {
     PfcPause(u8),
     /// PFC: release this class.
     PfcResume(u8),
-    /// To the neighbour that feeds a link: it may have sent so many bytes of data in all since the link came up.
+    /// Credit for the neighbour that feeds a link: bytes of data that it may send in all since the link came up.
     Credit(u64),
-    /// From it: it has sent so many, and may send no more.
+    /// Report of that neighbour: bytes of data that it has sent since then. It may send no more.
     CreditSent(u64),
 }
 
@@ -71,7 +71,7 @@ pub enum Target {
     Queue(QueueId),
     /// A flow, in whichever queue its packets are.
     Flow(FlowName),
-    /// A traffic class of PFC; a port whose scheduler knows no classes is held whole.
+    /// A traffic class of PFC. A port whose scheduler does not distinguish classes is held whole.
     Class(u8),
 }
 
@@ -88,9 +88,9 @@ pub enum Effect {
     },
     /// Holds exactly these queues and releases all others.
     SetQueues(QueueMap),
-    /// Limits the data sent since the link came up to so many bytes.
+    /// Limits the data sent since the link came up to this number of bytes.
     Limit(u64),
-    /// Asks for credit on behalf of a neighbour that has sent so many bytes: no pause.
+    /// Requests credit for a neighbour that has sent this number of bytes; no pause.
     Ask(u64),
 }
 
@@ -124,8 +124,8 @@ const CREDIT: u32 = 7;
 const CREDIT_SENT: u32 = 8;
 
 /// Everything that crosses a link is a [`Packet`], so that links, queues and copies have one plain type. A control
-/// frame is one of kind [`Kind::Control`]: `seq` holds the operation, `flow` the queue or class, a flow is named as in
-/// its own packets, and a bitmap takes the four words that name flows in other packets.
+/// frame is a packet of kind [`Kind::Control`]. Its `seq` holds the operation, and `flow` the queue or class. A flow is
+/// named as in its own packets. A bitmap takes the four words that name flows in other packets.
 impl From<ControlFrame> for Packet {
     fn from(frame: ControlFrame) -> Packet {
         let (operation, words) = match frame {
@@ -162,13 +162,13 @@ impl From<ControlFrame> for Packet {
 }
 
 impl Packet {
-    /// The name of its flow.
+    /// Returns the name of the packet's flow.
     #[inline(always)]
     pub const fn flow_name(&self) -> FlowName {
         FlowName { flow: self.flow, slot: self.sender_slot, class: self.class }
     }
 
-    /// The control frame it is; `None` for data, ACKs and NACKs, and for an operation nobody knows.
+    /// Returns the control frame that the packet holds; `None` for data, ACKs and NACKs, and for an unknown operation.
     pub fn control(&self) -> Option<ControlFrame> {
         if self.kind != Kind::Control {
             return None;

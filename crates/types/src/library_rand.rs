@@ -21,7 +21,7 @@ pub struct LibraryRand(Arc<Shared>);
 struct Shared {
     /// The last 31 numbers.
     last: [AtomicU32; WORDS],
-    /// Index of the oldest of them.
+    /// Index of the oldest of these numbers.
     oldest: AtomicUsize,
 }
 

@@ -19,8 +19,7 @@ pub enum Kind {
     /// Credit of ExpressPass, which lets its sender send one data packet; `seq` is the next packet expected. Ports
     /// limit credits to the rate at which data can come back.
     Credit,
-    /// Request of ExpressPass to the receiver, for credits or for no more of them; `seq` is the number of packets of
-    /// the flow.
+    /// Request of ExpressPass to the receiver to start or to stop credits; `seq` is the number of packets of the flow.
     Request,
 }
 

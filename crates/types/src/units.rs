@@ -88,8 +88,8 @@ impl Sub for Duration {
 
 /// Serialisation time of a byte at one rate, as a fixed-point multiplier.
 ///
-/// 44.20 fixed point picoseconds per byte, rounded down, so rates of which 8 000 000 000 000 is a multiple (1, 10, 25,
-/// 40, 50, 100, 200, 400, 800 Gb/s, ...) are exact; any other rate is short by less than 1 ps per 2^20 bytes.
+/// 44.20 fixed point picoseconds per byte, rounded down. Rates that divide 8 000 000 000 000 (1, 10, 25, 40, 50, 100,
+/// 200, 400, 800 Gb/s, ...) are exact. Any other rate is short by less than 1 ps per 2^20 bytes.
 ///
 /// In whole nanoseconds the result is that of [`whole_ns`], without its division wherever 32.32 fixed point nanoseconds
 /// are precise enough.
@@ -147,8 +147,8 @@ impl SerTime {
     }
 }
 
-/// Transmission time of `wire` bytes at `rate` bit/s, converted from seconds as ns-3.17 does: cut off to a binary
-/// fraction of 64 bits, then to nanoseconds. So a time between nanoseconds loses its fraction, and a whole number of
+/// Transmission time of `wire` bytes at `rate` bit/s, converted from seconds as ns-3.17 does: truncated to a binary
+/// fraction of 64 bits, then to nanoseconds. A time between nanoseconds loses its fraction, and a whole number of
 /// nanoseconds mostly loses one.
 #[inline(always)]
 pub const fn whole_ns(wire: u64, rate: f64) -> Duration {

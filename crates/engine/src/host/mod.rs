@@ -159,8 +159,8 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
 
     fn timer(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, number: u16) {
         w.observer.woke(w.now, self.port.id as usize, self.due_timer(w.now));
-        // Where each setting of a timer is an event, the NIC may have set a timer anew since. The event of the older
-        // setting finds nothing due.
+        // If each setting of a timer is an event, the NIC may have set its timer anew since. The event of the older
+        // setting then finds nothing due.
         let of_nic = !S::EACH_TIMER_IS_AN_EVENT || number == self.nic.timer_number() && self.nic.next_timer() <= w.now;
         let mut due = of_nic;
         while self.changes.front().is_some_and(|at| *at <= w.now) {

@@ -286,7 +286,7 @@ where
         finished: &mut dyn FnMut(Instant, Finished),
         observer: &mut O,
     ) {
-        // The window includes all of its last nanosecond, whatever sort times events have in it.
+        // The window includes all of its last nanosecond, for any sort time of its events.
         let end = Instant(end.0.div_ceil(1000) * 1000);
         let first = <Self as Windows<H, D, O>>::next(nodes);
         if first >= end {

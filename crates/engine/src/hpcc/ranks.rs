@@ -116,7 +116,7 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    /// Creates the ranks of partition number `partition`, before the run starts. Most frames are on their way no longer
+    /// Creates the ranks of partition number `partition`, before the run starts. Most frames are in flight no longer
     /// than `reach`.
     pub(crate) fn new(partition: u16, reach: Duration) -> Ranks {
         assert!(usize::from(partition) < PARTITIONS, "threads are fewer");
@@ -399,7 +399,7 @@ mod tests {
         came
     }
 
-    /// Runs nodes one by one in windows of `length`, the nodes dealt out to `partitions`. Sort times do not tell apart
+    /// Runs nodes one after another in windows of `length`, divided among `partitions`. Sort times do not distinguish
     /// events scheduled longer than `reach` before.
     fn node_by_node(partitions: usize, length: u64, reach: u64) -> Vec<Vec<(u64, u64)>> {
         let mut ranks: Vec<Ranks> = (0..partitions).map(|p| Ranks::new(p as u16, Duration::from_ns(reach))).collect();

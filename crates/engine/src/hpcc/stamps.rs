@@ -18,8 +18,8 @@ use backwater_types::Instant;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp(u64);
 
-/// Bits below the window: a rank in the whole network, or a number in a partition. The last of them tells the end of a
-/// transmission from the arrival of its frame, which have the same number.
+/// Number of bits below the window. They hold a rank in the whole network, or a number in a partition. The last bit
+/// distinguishes the end of a transmission from the arrival of its frame, which has the same number.
 const OF_WINDOW: u32 = 34;
 const RANKED: u64 = 1 << (OF_WINDOW - 1);
 const START: u64 = 1 << 63;

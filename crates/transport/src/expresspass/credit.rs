@@ -1,7 +1,8 @@
 //! Credits in packets, and their limit at a port.
 //!
 //! ```text
-//! bucket:  two mean credits deep, filled at line x credit / (credit + data) bytes ; a credit takes its size, and waits until it can
+//! bucket:  two mean credits deep, filled at line x credit / (credit + data) bytes ;
+//!          a credit takes its size, and waits until it can
 //! queue:   `credit_queue` credits ; more are dropped
 //! ```
 //!
@@ -35,7 +36,7 @@ pub struct CreditPort {
 }
 
 impl CreditPort {
-    /// Returns the time at which the bucket holds a credit of so many bytes.
+    /// Returns the time at which the bucket holds a credit of `wire` bytes.
     #[inline(always)]
     fn affords_at(&self, wire: u16) -> Instant {
         let spare = self.depth.0.saturating_sub(self.fills.of_bytes(wire as u64).0);
@@ -150,7 +151,7 @@ mod tests {
         assert!(!ExpressPassHeader::passes(&mut port, Instant(1 << 41), 84), "others wait");
     }
 
-    /// Over a long time the bytes of credits that pass are the share of the link, whatever their sizes.
+    /// Expects the bytes of passing credits to be their share of the link over a long time, for any sizes.
     #[test]
     fn credits_take_their_share_of_the_link() {
         let mut port = port();

@@ -1,26 +1,29 @@
 //! ExpressPass: a receiver sends credits, each of which lets its sender send one packet, and ports limit credits
 //! instead of data.
 //!
-//! Sources: Cho et al., "ExpressPassHeader-scheduled delay-bounded congestion control for datacenters", SIGCOMM 2017;
-//! the authors' public ns-2 code, and that of the BFC paper's comparison (baselines 6).
+//! Sources: Cho et al., "Credit-Scheduled Delay-Bounded Congestion Control for Datacenters", SIGCOMM 2017; the authors'
+//! public ns-2 code, and that of the BFC paper's comparison (baselines 6).
 //!
 //! ```text
-//! sender:    REQUEST, again every `retry` until a credit comes ; a packet for each credit, which echoes its number and time ;
-//!            REQUEST for no more when all is sent, or once a round trip when as many credits came in it as packets are left
-//! receiver:  credits of 76 to 92 B, with a mean gap of (credit + data) / line, over the rate c, times 1 +- jitter [rate.rs]
+//! sender:    REQUEST, again every `retry` until a credit comes ;
+//!            a packet for each credit, which echoes its number and time ;
+//!            REQUEST for no more when all is sent, or once a round trip when as many credits came in it
+//!            as packets are left
+//! receiver:  credits of 76 to 92 B, with a mean gap of (credit + data) / line, over the rate c,
+//!            times 1 +- jitter                                                                 [rate.rs]
 //! port:      credits wait, `credit_queue` at most, for a token bucket of two credits that fills at
-//!            line x credit / (credit + data) ; meanwhile data goes                                              [credit.rs]
+//!            line x credit / (credit + data) ; meanwhile data goes                           [credit.rs]
 //! ```
 //!
-//! Credits acknowledge data that has come in order. A gap is answered by a NACK, from which the sender goes on; a loss
-//! at the end is found by a timer of the sender, which requests credits again.
+//! Credits acknowledge data that has arrived in order. A gap is answered by a NACK, from which the sender goes on. The
+//! sender's timer finds a loss at the end and requests credits again.
 //!
 //! Differs from the sources:
 //!
 //! * Requests have the priority of acknowledgements, before data.
-//! * The receiver knows the last packet by its flag and acknowledges it. So the sender learns that it has finished.
-//! * A sender that hears nothing for `host.rto` repeats its request. In the public code only a sender that has heard
-//!   nothing so far does.
+//! * The receiver knows the last packet by its flag and acknowledges it, so the sender learns that it has finished.
+//! * A sender that receives nothing for `host.rto` repeats its request. In the public code only a sender that has
+//!   received nothing so far does.
 //! * Ports reserve a full packet for the data of a credit. Ports of the public code reserve its largest frame, 1538 B.
 //!   Both are equal with `host.payload` 1460 B and `host.header` 78 B.
 

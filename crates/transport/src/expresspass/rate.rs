@@ -38,7 +38,7 @@ pub struct CreditRate {
 }
 
 impl CreditRate {
-    /// Starts again, as the sender requests credits for so many packets.
+    /// Starts again, as the sender requests credits for `packets` packets.
     pub fn start(&mut self, params: &ExpressPassParams, now: Instant, packets: u32) {
         *self = CreditRate {
             rate: params.first_rate(packets.into()),
@@ -114,8 +114,8 @@ const WEIGHT_STEP: f64 = 0.05;
 const WEIGHT_MAX: f64 = 0.5;
 
 impl ExpressPassParams {
-    /// Completion time of a flow alone beyond store and forward at its [share](ExpressPassParams::share) of the link: a
-    /// request and the first credit, and in each round trip the part by which its rate falls short of the highest.
+    /// Completion time of a flow alone beyond store and forward at its [share](ExpressPassParams::share) of the link.
+    /// It consists of a request and the first credit, and in each round trip of the shortfall of its rate.
     pub fn startup(&self, path: &IdlePath, data: Bytes) -> Duration {
         // Request and credit are as long as headers and an acknowledgement, to a few bytes.
         let capacity = path.round_trip.0 as f64 * self.share(data) / path.packet.0 as f64;
@@ -138,7 +138,7 @@ mod tests {
         rate
     }
 
-    /// A round trip later: so many credits were answered and lost meanwhile.
+    /// Advances a round trip in which `answered` credits were answered and `lost` were lost.
     fn period(rate: &mut CreditRate, number: u64, answered: u32, lost: u32) {
         let now = Instant(number * ROUND_TRIP);
         for k in 0..answered {
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(rate.weight, 1.0 / 64.0);
         period(&mut rate, 3, 1, 9);
         assert_eq!(rate.weight, 0.01, "and no lower");
-        // The increase that follows has the weight as it is.
+        // The next increase has the unchanged weight.
         let before = rate.share();
         period(&mut rate, 4, 20, 0);
         assert_eq!((rate.weight, rate.share()), (0.01, 0.01 + 0.99 * before));

@@ -19,7 +19,7 @@ pub struct ExpressPassSender {
     phase: Phase,
     /// Request that waits to be sent.
     asks: Option<Ask>,
-    /// ExpressPassHeader that no packet has answered yet.
+    /// Credit that no packet has answered yet.
     credit: Option<ExpressPassHeader>,
     /// Credits that came with nothing left to send.
     wasted: u32,
@@ -135,7 +135,7 @@ impl ExpressPassSender {
             }
             Ask::NoMore => {
                 self.phase = Phase::Stopped;
-                // Credits that are on their way now come within a round trip, or they are lost.
+                // Credits in flight arrive within a round trip, or they are lost.
                 let early = self.left() > 0;
                 self.deadline = now + if early { Duration(2 * self.round_trip.0) } else { params.rto };
                 0

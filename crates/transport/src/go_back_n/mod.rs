@@ -451,7 +451,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Congestion control with a gap of so many nanoseconds behind each packet, which grows by one with each event.
+    /// Congestion control with a gap in nanoseconds behind each packet, which grows by one with each event.
     #[derive(Clone, Copy)]
     struct Slowing(u64);
 

@@ -22,8 +22,8 @@ pub struct GoBackNReceiverParams {
     pub acknowledged: Option<Acknowledged>,
 }
 
-/// Packets that a receiver acknowledges: those that end at byte `from` of their flow or beyond, and those that end at a
-/// multiple of `multiples_of` bytes.
+/// Rule of the packets that a receiver acknowledges. Packets qualify that end at byte `from` of their flow or beyond,
+/// or at a multiple of `multiples_of` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledged {
     /// Bytes.

@@ -2,12 +2,12 @@
 //!
 //! | | [`Repaired`] | [`HpccSimRules`] |
 //! |---|---|---|
-//! | nothing acknowledged for the timeout | goes back | nothing: there is no timer, and a flow that loses its last packet never ends |
-//! | a NACK | goes back | goes back, and control hears of it as of an ACK |
-//! | an ACK that overtook a NACK | sends what follows it | with `resends_acknowledged`: stays at the packet that the NACK named |
+//! | no acknowledgement for the timeout | goes back | nothing: without a timer, a lost last packet stays lost |
+//! | a NACK | goes back | goes back, and control sees it like an ACK |
+//! | an ACK that overtook a NACK | sends on behind it | with `resends_acknowledged`: stays at the NACK's packet |
 //!
-//! With `resends_acknowledged` less may be sent than acknowledged. What is in flight is then less than nothing: in the
-//! unsigned arithmetic of the simulator it wraps round and shuts every window until the next NACK.
+//! With `resends_acknowledged` the sender may have sent less than was acknowledged. The number of packets in flight is
+//! then negative. The unsigned arithmetic of the simulator wraps it around and shuts every window until the next NACK.
 
 use crate::go_back_n::GoBackNParams;
 use backwater_types::Duration;

@@ -135,7 +135,7 @@ impl Inbox {
         message.ask(params, reply);
     }
 
-    /// Adds message `number` to those that wait.
+    /// Adds message `number` to the waiting ones.
     fn enter(&mut self, number: u32, left: u32, sender: u16) {
         let place = self.waiting.partition_point(|other| other.left <= left);
         self.waiting.insert(place, Waiting { left, message: number, sender, best: false });
@@ -155,7 +155,7 @@ impl Inbox {
         }
     }
 
-    /// Removes message `number` from those that wait.
+    /// Removes message `number` from the waiting ones.
     fn leave(&mut self, number: u32) {
         let place = core::mem::replace(&mut self.messages[number as usize].place, NOWHERE) as usize;
         let Waiting { sender, best, .. } = self.waiting.remove(place);

@@ -1,27 +1,29 @@
 //! Homa: messages whose receivers decide who may send, and at which priority.
 //!
 //! Source: Montazeri et al., "Homa: A Receiver-Driven Low-Latency Transport Protocol Using Network Priorities", SIGCOMM
-//! 2018; details that the paper leaves open are as in its simulator, and parameters are those of BFC's comparison
+//! 2018. Details that the paper leaves open are as in its simulator, and parameters are those of BFC's comparison
 //! (baselines 7). A flow is a message.
 //!
-//! * A sender sends the first RTTbytes of a message unscheduled, at the level of the message's size; the rest as it is granted, at the
-//!   level of the last grant. Of several messages the one with the fewest packets left goes first
-//!   ([`Sender::left`](crate::Sender::left)).
-//! * A receiver grants to the messages with the fewest packets left, one of each sender, to `overcommitment` senders at most. A grant
-//!   keeps RTTbytes of its message in flight: with every packet that arrives another may go.
-//! * With `m` messages granted to, the `m` lowest of `P` levels are in use, the highest of them for the message with the fewest packets
-//!   left: `level = P - m + rank`. So a new message with less left than all others leaves their levels alone. A new message with more
-//!   left raises the levels of those ahead of it; their packets in flight at the old level then arrive behind later ones.
-//! * The number of unscheduled levels is in proportion to unscheduled bytes, `round(P E[min(S, RTTbytes)] / E[S])`, and their cutoffs
-//!   give each level an equal share of these bytes. They follow from the distribution of sizes `S`; here they are given as
-//!   [`HomaLevels`].
-//! * Losses are detected by time, because paths and priorities reorder packets. A receiver that has heard nothing of a message for
-//!   `rto` asks again for all that may have been sent (RESEND), run by run; a sender without any answer, or without the last one,
-//!   sends a packet again. The last packet to arrive is answered by an acknowledgement of the whole message.
+//! * A sender sends the first RTTbytes of a message unscheduled, at the level of the message's size. It sends the rest
+//!   as it is granted, at the level of the last grant. Among several messages, the one with the fewest packets left
+//!   goes first ([`Sender::left`](crate::Sender::left)).
+//! * A receiver grants to the messages with the fewest packets left, one of each sender, to `overcommitment` senders at
+//!   most. A grant keeps RTTbytes of its message in flight: every packet that arrives allows another.
+//! * With `m` messages granted to, the `m` lowest of `P` levels are in use, the highest of them for the message with
+//!   the fewest packets left: `level = P - m + rank`. A new message with fewer packets left than all others therefore
+//!   leaves their levels unchanged. A new message with more packets left raises the levels of those ahead of it. Their
+//!   packets in flight at the old level then arrive behind later ones.
+//! * The number of unscheduled levels is in proportion to unscheduled bytes, `round(P E[min(S, RTTbytes)] / E[S])`, and
+//!   their cutoffs give each level an equal share of these bytes. Both follow from the distribution of sizes `S`; here
+//!   they are given as [`HomaLevels`].
+//! * Losses are detected by time, because paths and priorities reorder packets. A receiver that gets no packet of a
+//!   message for `rto` asks again for all packets that may have been sent (RESEND), run by run. A sender without any
+//!   answer, or without the last one, sends a packet again. The last packet to arrive is answered by an acknowledgement
+//!   of the whole message.
 //!
-//! On the wire: data packets carry the length of their message; answers carry the granted length and the level, among
+//! On the wire: data packets carry the length of their message. Answers carry the granted length and the level, among
 //! the headers that every packet has. An ACK is a GRANT, with the first missing packet and the number of packets that
-//! have come; a NACK is a RESEND, with a run of packets in place of that number.
+//! have arrived. A NACK is a RESEND, with a run of packets in place of that number.
 //!
 //! Length and position of a data packet together tell the packets left of its message, by which a switch may serve
 //! unscheduled packets without a further field. A retransmitted packet counts all packets from it on, even those that
@@ -32,7 +34,8 @@
 //!
 //! Differs from the paper's simulator:
 //!
-//! * A message that is granted to anew may get one grant for several packets. There each packet has a grant of its own.
+//! * A message that is granted to anew may get one grant for several packets. In the simulator each packet has its own
+//!   grant.
 //! * The level of a packet follows from the size of its message, not from the packets left.
 //! * The last RTTbytes to be granted are not raised to an unscheduled level.
 
@@ -83,7 +86,7 @@ pub struct HomaHeader {
 const _: () = assert!(size_of::<HomaHeader>() == 8, "a cell stays a cache line");
 
 impl HomaHeader {
-    /// Makes the header of data of a message of so many packets.
+    /// Makes the header of data of a message of `packets` packets.
     #[inline(always)]
     pub(crate) fn of_data(packets: u32) -> HomaHeader {
         HomaHeader { packets, span: 0, level: 0 }

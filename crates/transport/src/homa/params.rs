@@ -32,7 +32,7 @@ impl Default for HomaParams {
     }
 }
 
-/// Most levels: a switch keeps a set of them in a word.
+/// Largest number of levels: a switch keeps a set of levels in a word.
 const LEVELS_MAX: u8 = 64;
 
 impl Ranges for HomaParams {
@@ -73,7 +73,7 @@ impl HomaLevels {
         self.cutoffs.len() as u8 + 1
     }
 
-    /// Level of unscheduled packets of a message of so many bytes.
+    /// Level of unscheduled packets of a message of `bytes` bytes.
     pub fn of_unscheduled(&self, bytes: u64) -> u8 {
         self.cutoffs.partition_point(|cutoff| *cutoff < bytes) as u8
     }

@@ -17,7 +17,8 @@
 //!
 //! * An acknowledgement carries one SACK block: the block of the segment that it answers, the first of RFC 2018.
 //! * Marks are echoed segment by segment, also for ECN*. The bit that lasts until CWR would cause the same cuts.
-//! * The window grows by segments acknowledged (RFC 3465 without a limit, as in Linux), only while it limits the sender.
+//! * The window grows by segments acknowledged (RFC 3465 without a limit, as in Linux), only while it limits the
+//!   sender.
 //!
 //! Positions count segments. Floating point: additions, multiplications and divisions only.
 

@@ -37,7 +37,7 @@ pub struct TcpParams {
     pub connections: Connections,
     /// A connection idle for longer than its timeout starts again with the initial window.
     pub idle_restart: bool,
-    /// As in ns-2, an idle connection starts again also if its window was smaller than the initial one (RFC 5681: only
+    /// An idle connection starts again, as in ns-2, even if its window was smaller than the initial one (RFC 5681: only
     /// if larger), and after an idle time of srtt + 4 var, whatever `rto` is.
     pub idle_raises: bool,
     /// A new connection starts with a segment without payload, and waits for its acknowledgement.
@@ -102,9 +102,9 @@ impl TcpParams {
         TcpParams { rto_min, max_window: if self.max_window == 0 { u32::MAX } else { self.max_window }, ..self }
     }
 
-    /// Completion time of a flow alone, beyond store and forward. It is a round trip to open the connection, unless it is
-    /// open, and the idle rest of each round trip of slow start. Assumes that each segment is acknowledged and that the
-    /// largest window covers the path.
+    /// Completion time of a flow alone, beyond store and forward. It is a round trip to open the connection, unless it
+    /// is open, and the idle rest of each round trip of slow start. Assumes that each segment is acknowledged and that
+    /// the largest window covers the path.
     pub fn startup(&self, path: &IdlePath) -> Duration {
         let opened = !self.handshake || self.connections == Connections::Persistent && self.open > 0;
         let mut idle = if opened { 0 } else { path.opening.0 };

@@ -38,7 +38,7 @@ pub struct TcpSender {
     resent: u32,
     /// Segments missing below this were declared lost before.
     judged: u32,
-    /// Whether the first lost segment may go whatever is in flight.
+    /// Whether the first lost segment may go regardless of segments in flight.
     at_once: bool,
     /// Whether the window stopped the last attempt to send.
     limited: bool,
@@ -411,15 +411,15 @@ enum Phase {
 /// Cause of a timeout: the state of the first segment not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeoutReason {
-    /// No segment after it was acknowledged: the end of a flow, or a whole window, is lost.
+    /// No segment behind the first was acknowledged: the end of a flow, or a whole window, is lost.
     Silent,
-    /// Too few segments after it were acknowledged to declare it lost.
+    /// Too few segments behind the first were acknowledged to declare it lost.
     Tail,
-    /// Its retransmission was lost.
+    /// The retransmission of the first segment was lost.
     Retransmission,
-    /// It was declared lost, and the window had not yet let its retransmission go.
+    /// The first segment was declared lost, and the window has not yet allowed its retransmission.
     Held,
-    /// It opens the connection.
+    /// The first segment opens the connection.
     Handshake,
 }
 

@@ -172,8 +172,9 @@ impl<const W: usize> FlowSail<W> {
         self.ports[port as usize].untracked > 0 && at(self.hashed_queue(class, flow)).untracked > 0
     }
 
-    /// Picks a queue for a flow that becomes active: its hashed queue if it may have packets there without a record,
-    /// else the first empty and open queue from the rotating start, else the first empty one, else a random one.
+    /// Picks a queue for a flow that becomes active. A flow that may have packets without a record gets its hashed
+    /// queue. Others get the first empty and open queue from the rotating start, else the first empty one, else a
+    /// random one.
     fn pick_queue(&self, packet: &Packet, port: PortId, queues: &PausableQueues<W>, rng: &mut Stream) -> QueueId {
         if self.may_have_untracked(port, packet.class, packet.flow) {
             return self.hashed_queue(packet.class, packet.flow);

@@ -54,7 +54,7 @@ pub struct FlowSailParams {
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub sketch: Option<SketchParams>,
     /// Runs the published pseudo-code to the letter, which stops queues for ever and sends packets of paused flows
-    /// (spec F.9). Of the other keys it reads `ql`, `qh` and `hrtt`.
+    /// (spec F.9). The only other keys that it reads are `ql`, `qh` and `hrtt`.
     pub as_printed: bool,
     /// NICs obey PAUSE for the flow that it names.
     pub nic_obeys: bool,
