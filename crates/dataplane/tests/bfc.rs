@@ -163,7 +163,7 @@ fn each_ingress_pauses_by_its_own_round_trip_at_the_rate_of_the_egress() {
                         assert!(received.dropped.is_none());
                         received.frame_on.is_some()
                     });
-                    // Packet n finds n packets of 1048 B; an empty queue pauses nobody.
+                    // Packet n finds n packets of 1048 B; an empty queue causes no pause.
                     let expected = (threshold / WIRE + 1) as u32;
                     assert_eq!(
                         first,

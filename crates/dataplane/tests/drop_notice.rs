@@ -29,7 +29,7 @@ fn packet(kind: Kind, seq: u32, flags: u8) -> Packet {
     }
 }
 
-/// Offers a packet on its way from port 0 to port 2. Returns the reason of a drop, and the port with a waiting frame.
+/// Offers a packet from port 0 to port 2. Returns the reason of a drop, and the port with a waiting frame.
 fn offer(switch: &mut Fifo, packet: Packet) -> (Option<DropReason>, Option<u16>) {
     let received = switch.receive(Instant(1), &packet.into(), 0, 2);
     (received.dropped, received.frame_on)

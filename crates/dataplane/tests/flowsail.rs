@@ -156,7 +156,7 @@ fn a_lone_flow_is_paused_above_ql() {
     assert_eq!(bench.switch.policy().table().used(), 0);
 }
 
-/// Without `count_last` a flow's last packet pauses nobody, however long the queue.
+/// Without `count_last` a flow's last packet causes no pause, however long the queue.
 #[test]
 fn a_last_packet_may_be_left_out() {
     for count_last in [true, false] {
@@ -674,7 +674,8 @@ fn flows_without_a_record_keep_their_order() {
     let without: Vec<u32> = (0..60).filter(|flow| bench.record(*flow).is_none()).collect();
     bench.pause(without[0]);
     assert_eq!(bench.switch.isolated_flows(), 0, "the table has no room for its record");
-    // As other flows leave the table has room again. A flow with packets from before its record may then be paused too.
+    // The table has room again when other flows leave. A flow with packets from before its record may then be paused
+    // too.
     let mut last = [0; 60];
     for round in 0..400 {
         if let Some((flow, seq, _)) = bench.send() {

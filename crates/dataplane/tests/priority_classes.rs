@@ -287,7 +287,7 @@ fn crowd(seed: u64) -> Result<[u32; 2], String> {
         table_entries_per_queue: [1, 4, 100][below(3) as usize],
         fixed_threshold: (below(2) == 0).then(|| Bytes(WIRE * u64::from(1 + below(4)))),
         literal_empty: below(4) == 0,
-        // As many as the switch has upstream queues here.
+        // Equal to the number of upstream queues here.
         nic_queues: Some(5),
         ..plain()
     };

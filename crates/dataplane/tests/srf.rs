@@ -189,7 +189,7 @@ fn whole_flows_at_one_port_complete_as_under_srpt() {
         }
         let expected = srpt(&arrivals);
         assert_eq!(flows_at(&mut IdealSrf::new(&shape(1), &((), ())), &arrivals), expected);
-        // As many queues as concurrent flows, and a table in which no two flows collide, give the same result.
+        // With as many queues as concurrent flows, and a table in which no two flows collide, the result is the same.
         let params = BfcParams { table_entries_per_queue: 1 << 14, ..BfcParams::default() };
         let mut bfc = BfcSrf::new(&shape(60), &(params.clone(), params));
         let outcome = flows_at(&mut bfc, &arrivals);

@@ -423,7 +423,7 @@ impl<Q: Queues> Upstream<Q> for Credits {
     }
 }
 
-/// At every moment each credit is with the sender, with a packet on the link or in the queue, or on its way back.
+/// At every moment each credit is with the sender, with a packet on the link or in the queue, or in flight back.
 #[test]
 fn a_port_sends_while_it_has_credits() {
     const CREDITS: usize = 5;

@@ -14,11 +14,11 @@
 //! | `digraph` | strong components and cycles of a graph |
 //! | `check` | check of a whole scenario |
 //!
-//! Edges lead here from the port that waits to the port that it waits for, the other way round than in the source. The
+//! Edges lead here from the port that waits to the port that it waits for, which is the reverse of the source. The
 //! cycles are the same.
 //!
-//! The graph is one of ports, not of queues: any flow may be in any queue of a port. So it has every dependency that
-//! may occur. A scenario without a cycle never deadlocks; a scenario with a cycle need not deadlock.
+//! The vertices are ports, not queues: any flow may be in any queue of a port. The graph therefore has every dependency
+//! that may occur. A scenario without a cycle never deadlocks; a scenario with a cycle need not deadlock.
 
 mod check;
 mod digraph;

@@ -1,4 +1,4 @@
-//! Pauses of the neighbour that packets came from, turn by turn.
+//! Pauses of the neighbour that sent a turn's packets, turn by turn.
 
 use crate::switches::Switches;
 use crate::turns::{Cause, Turn};
@@ -7,7 +7,7 @@ use backwater_schemes::PausedBy;
 use backwater_schemes::build::{ElidedTurns, elided};
 use backwater_types::PortId;
 
-/// Effect of a blocked egress on the neighbour that a turn's packets come from.
+/// Effect of a blocked egress on the neighbour that sent a turn's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
     /// No dependency: no pause is sent that the neighbour obeys.
@@ -64,7 +64,7 @@ impl<'a> Pauses<'a> {
         self.tables[switch].pausing().elide.filter(|_| paused.grain.is_fine()).and(paused.by.table())
     }
 
-    /// Returns the effect of a blocked egress on the neighbour that the turn's packets come from.
+    /// Returns the effect of a blocked egress on the neighbour that sent the turn's packets.
     pub(crate) fn by(&self, switches: &Switches, turn: &Turn) -> Pause {
         let own = self.tables[turn.switch];
         if own.grants_credits() {

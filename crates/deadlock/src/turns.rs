@@ -190,7 +190,7 @@ impl<'a> Turns<'a> {
         self.add(ways, links, Cause::Route { root, failed });
     }
 
-    /// Adds every turn except back to where packets came from.
+    /// Adds every turn except back to the sender of the packets.
     pub(crate) fn add_possible(&mut self) {
         for switch in 0..self.switches.ports.len() {
             let all = self.switches.up(switch, &vec![true; self.switches.graph.links.len()]);

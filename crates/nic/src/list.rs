@@ -524,7 +524,7 @@ mod tests {
         assert_eq!(list.earliest_after(Instant(5)), Some(Instant(10)));
     }
 
-    /// A NACK put it back, and then it was acknowledged to the end.
+    /// A NACK puts the pair back, and then ACKs finish it.
     #[test]
     fn a_finished_pair_with_unsent_bytes_waits_for_its_pace_and_leaves_nothing_behind() {
         let mut list = Pairs::default();

@@ -246,7 +246,7 @@ impl<E: Extension> Rings<E> {
         self.paused.next().min(self.gate.as_ref().map_or(Instant::NEVER, |gate| gate.ask_at()))
     }
 
-    /// Whether neither PFC nor want of credit stops data.
+    /// Whether neither PFC nor lack of credit stops data.
     #[inline(always)]
     fn may_send(&self) -> bool {
         self.is_open() && self.gate.as_ref().is_none_or(|gate| gate.may_send())

@@ -163,7 +163,7 @@ impl<S: Sender> Sender for Source<S> {
         }
     }
 
-    /// Whether the flow is over; datagrams are when the last was sent.
+    /// Whether the flow is over: for datagrams, once the last was sent.
     #[inline(always)]
     fn is_done(&self) -> bool {
         match self {
@@ -236,7 +236,7 @@ mod tests {
         );
         assert_eq!(source.next_packet(&params, ns(0)), Next::Packet(first));
         assert_eq!(source.peek(&params, ns(1000)), Next::NotBefore(ns(1048)));
-        // Asked late: both that are due go at once.
+        // A late call sends both datagrams that are due.
         assert_eq!(source.next_packet(&params, ns(5000)), Next::Packet(Outgoing { seq: 1, ..first }));
         let last = Outgoing {
             kind: Kind::Data,

@@ -403,7 +403,7 @@ impl<E: Extension> Receiver for SelectiveReceiver<E> {
         self.packets > 0 && self.arrived.first_missing() == self.packets
     }
 
-    /// All of it has arrived: so has everything before this packet.
+    /// The whole flow has arrived, and so have all packets before this one.
     fn late(params: &SelectiveReceiverParams, packet: &Frame<E>) -> Option<Reply<E>> {
         Some(params.answer(packet, Kind::Ack, packet.seq + 1))
     }

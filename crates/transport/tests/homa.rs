@@ -264,8 +264,8 @@ fn silence_has_what_is_missing_asked_for_again_and_then_the_rest_at_once() {
     assert_eq!(host.grants(0, 1, 4, 30), [(0, 14, 7)]);
 }
 
-/// Two hosts with messages of both to both, over a link that loses and reorders packets: all messages arrive, no more
-/// than RTTbytes of a message are in flight unless something was lost, and retransmissions are counted.
+/// Runs forty messages over a link that loses and reorders packets. All messages must arrive. Without losses, no more
+/// than RTTbytes of a message may be in flight. Retransmissions must be counted.
 #[test]
 fn every_message_arrives_over_a_link_that_loses_and_reorders() {
     for (loss, seed) in [(0, 1), (0, 2), (1, 3), (50, 4), (50, 5), (300, 6)] {

@@ -834,8 +834,8 @@ fn every_nth_segment_in_order_is_acknowledged_and_the_last() {
     }
 }
 
-/// RFC 8257, section 3.2: with each change of the marks waiting segments are acknowledged at once, so an
-/// acknowledgement is for segments that were all marked or all unmarked, and the sender can count both exactly.
+/// RFC 8257, section 3.2: each change of the marks acknowledges waiting segments at once. The segments of an
+/// acknowledgement are then all marked or all unmarked, and the sender can count both exactly.
 #[test]
 fn marks_are_told_exactly_whatever_the_delay_of_acknowledgements() {
     for seed in 0..2000 {
@@ -1024,9 +1024,11 @@ fn dctcps_estimate_converges_to_the_share_of_marks() {
     assert!((alpha / expected - 1.0).abs() < 1e-9, "{alpha} for {expected}");
 }
 
-/// Oscillation of the window of flows in step over a link that marks above `k` segments: Alizadeh et al., SIGCOMM 2010,
-/// section 3.3. `W*` is the window at which the queue reaches `k`; `alpha` solves `alpha^2 (1 - alpha / 4) = (2 W* + 1)
-/// / (W* + 1)^2`; the amplitude is `D = (W* + 1) alpha / 2`, and the period `D` round trips.
+/// Oscillation of the windows of flows in step over a link that marks above `k` segments: Alizadeh et al., SIGCOMM
+/// 2010, section 3.3.
+///
+/// `W*` is the window at which the queue reaches `k`, and `alpha` solves `alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* +
+/// 1)^2`. The amplitude is `D = (W* + 1) alpha / 2`, and the period `D` round trips.
 #[test]
 fn dctcps_sawtooth_has_the_published_amplitude_and_period() {
     println!(

@@ -60,7 +60,7 @@ pub enum Wrong {
     Panic,
     /// Two switches with the same encoding behave differently.
     Encoding,
-    /// A packet was changed on its way.
+    /// A packet changed in flight.
     Changed,
     /// A port that may send does not.
     Idle,

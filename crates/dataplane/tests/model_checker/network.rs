@@ -36,7 +36,7 @@ const OVER: &str = "everything is done";
 /// `[flow]`: period since the flow was paused, 1 for that of the latest frame (for queues: always 1). 0: not paused.
 type Holds = [u8; 4];
 
-/// Control frames on their way back, each with whether it was sent before the latest period.
+/// Control frames in flight upstream, each with whether it was sent before the latest period.
 type Wire = Row<(Frame, bool), 16>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -64,7 +64,7 @@ pub trait EndHost: Send + Sized {
     /// Calls `see` with the number of each flow that has not finished, and whether only the NIC keeps it from sending
     /// now.
     fn unfinished(&self, params: &Self::Params, now: Instant, see: &mut dyn FnMut(u32, bool));
-    /// Returns what keeps flow number `flow`, in `slot`, from sending.
+    /// Returns whether flow number `flow`, in `slot`, may send, and if not, why.
     fn send_state(&self, params: &HostParams<Self::Params>, now: Instant, slot: u32, flow: u32) -> SendState;
     /// Returns the timeouts of TCP, by reason.
     fn timeouts(&self) -> Timeouts {

@@ -14,7 +14,7 @@ use backwater_types::Instant;
 ///
 /// The bit *end* is 1 for the end of a transmission, and 0 for the arrival of its frame, which has the same number.
 ///
-/// Of two stamps the greater was scheduled later, if one node scheduled both or if both have ranks.
+/// The greater of two stamps was scheduled later, if one node scheduled both or if both have ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp(u64);
 

@@ -37,7 +37,7 @@ pub(crate) struct SoftwareNic<N: Nic<T::Sender>, T: Transport> {
     pub(crate) busy_until: Instant,
     /// Packets sent, and the starts of their transmissions.
     pub(crate) sent: Vec<(Instant, Packet)>,
-    /// Packets dropped for want of room.
+    /// Packets dropped for lack of room.
     pub(crate) dropped: Vec<Packet>,
 }
 

@@ -39,9 +39,9 @@ pub struct Event {
 /// Kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A frame left that asks the neighbour to pause.
+    /// A frame left that pauses the neighbour.
     PauseSent,
-    /// A frame left that lets the neighbour go on.
+    /// A frame left that resumes the neighbour.
     ResumeSent,
     /// A neighbour's pause begins to hold this port, or a queue or flow of it.
     Paused,

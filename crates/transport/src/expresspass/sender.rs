@@ -21,13 +21,13 @@ pub struct ExpressPassSender {
     asks: Option<Ask>,
     /// Credit that no packet has answered yet.
     credit: Option<ExpressPassHeader>,
-    /// Credits that came with nothing left to send.
+    /// Credits that arrived with nothing left to send.
     wasted: u32,
     /// Time of the last request for credits.
     asked: Instant,
     /// Time from that request to the first credit.
     round_trip: Duration,
-    /// Credits that came since `counted`.
+    /// Credits that arrived since `counted`.
     came: u32,
     counted: Instant,
     /// Time at which the sender requests credits again, unless an answer comes before.
@@ -37,11 +37,11 @@ pub struct ExpressPassSender {
 /// State of a flow's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Credits are requested, and none has come.
+    /// Credits are requested, and none has arrived.
     Asking,
-    /// Credits come.
+    /// Credits arrive.
     Credited,
-    /// No more credits are wanted, and the receiver was told so.
+    /// The sender has told the receiver to stop credits.
     Stopped,
 }
 

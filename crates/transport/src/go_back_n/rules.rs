@@ -15,7 +15,7 @@ use core::fmt::Debug;
 
 /// Rules of a go-back-N sender.
 pub trait GoBackNRules: Copy + Debug + Send + 'static {
-    /// Whether control hears of a NACK as of an ACK.
+    /// Whether control sees a NACK like an ACK.
     const NACK_IS_ACK: bool;
 
     /// Returns the retransmission timeout; `None`: there is no timer.

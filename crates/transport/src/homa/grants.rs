@@ -36,11 +36,11 @@ struct Inbound {
     place: u32,
     /// Level of the last grant.
     level: u8,
-    /// Last time that a packet came or was asked for again.
+    /// Last time that a packet arrived or was requested again.
     heard: Instant,
-    /// Packets missing before this are being asked for again.
+    /// Packets missing before this are in recovery.
     recover: u32,
-    /// Packets missing before this have been asked for.
+    /// Packets missing before this have been requested again.
     asked: u32,
 }
 
@@ -56,12 +56,12 @@ struct Waiting {
 
 /// Place of a message that does not wait.
 const NOWHERE: u32 = u32::MAX;
-/// Runs of missing packets asked for at a time.
+/// Runs of missing packets in one request.
 const RUNS: usize = 16;
 
 impl Inbox {
-    /// Opens the message of `packet`, the first of it to come. Returns its number, which is free again once it is
-    /// complete.
+    /// Opens the message of `packet`, its first to arrive. Returns the message's number, which is free again once the
+    /// message is complete.
     pub(super) fn open(&mut self, params: &HomaReceiverParams, now: Instant, packet: &Frame<HomaHeader>) -> u32 {
         let packets = packet.extension.packets;
         let number = self.free.pop().unwrap_or_else(|| {
@@ -121,7 +121,7 @@ impl Inbox {
         self.messages[number as usize].heard + params.rto
     }
 
-    /// Asks again for the packets of a silent message that may have been sent and have not come.
+    /// Requests the packets of a silent message that may have been sent and have not arrived.
     pub(super) fn on_silence(
         &mut self,
         params: &HomaReceiverParams,
@@ -168,14 +168,14 @@ impl Inbox {
         }
     }
 
-    /// Places from there on have moved.
+    /// Updates the messages whose places have moved, from `from` on.
     fn renumber(&mut self, from: usize) {
         for (place, waiting) in self.waiting.iter().enumerate().skip(from) {
             self.messages[waiting.message as usize].place = place as u32;
         }
     }
 
-    /// Counts a packet less of message `number`, and moves it ahead.
+    /// Subtracts a packet from those left of message `number`, and moves the message ahead.
     #[inline]
     fn rise(&mut self, number: u32) {
         let mut place = self.messages[number as usize].place as usize;
@@ -213,7 +213,7 @@ impl Inbox {
         while rank < params.overcommitment && place < self.waiting.len() {
             let Waiting { message, best, .. } = self.waiting[place];
             if best && self.grant_to(params, message, rank, reply) {
-                // The next message has moved to its place.
+                // The next message has moved to this place.
                 self.leave(message);
             } else {
                 rank += u32::from(best);
@@ -256,14 +256,14 @@ impl Inbound {
         asked: 0,
     };
 
-    /// Answers by the packets that have arrived and those that may be sent.
+    /// Answers with the number of packets that have arrived, and the packets that may be sent.
     #[inline(always)]
     fn acknowledge(&self, params: &HomaReceiverParams, reply: &mut impl FnMut(&Packet, Reply<HomaHeader>)) {
         self.answer(params, Kind::Ack, (self.seen.count(), 0), reply);
     }
 
-    /// Answers by the packets that may be sent, and in a NACK by a run of packets to be sent again: its first packet
-    /// and its length.
+    /// Answers with the packets that may be sent. A NACK also carries a run of packets to be sent again: its first
+    /// packet and its length.
     #[inline(always)]
     fn answer(
         &self,
@@ -277,7 +277,7 @@ impl Inbound {
         reply(&self.of, Reply { kind, seq, word: Some(word), wire, flags: 0, extension });
     }
 
-    /// Asks for more packets, if all that were asked for have come.
+    /// Requests more packets, if all requested ones have arrived.
     #[cold]
     fn recover_on(&mut self, params: &HomaReceiverParams, reply: &mut impl FnMut(&Packet, Reply<HomaHeader>)) {
         let missing = self.seen.first_missing();
@@ -288,7 +288,7 @@ impl Inbound {
         }
     }
 
-    /// Asks for the first runs of missing packets.
+    /// Requests the first runs of missing packets.
     #[cold]
     fn ask(&mut self, params: &HomaReceiverParams, reply: &mut impl FnMut(&Packet, Reply<HomaHeader>)) {
         let most = params.window.min(u16::MAX.into());

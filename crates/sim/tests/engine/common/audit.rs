@@ -66,7 +66,7 @@ pub enum Fault {
     Unfinished,
 }
 
-/// How often each branch was reached, by name.
+/// Number of times that each branch was reached, by name.
 pub type Counts = BTreeMap<&'static str, u64>;
 
 /// Findings of a run's checkers.

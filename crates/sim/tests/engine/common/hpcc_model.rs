@@ -1283,7 +1283,7 @@ struct Routes {
 struct Path {
     links: u32,
     delay_ns: u64,
-    /// Of a full packet without headers, one link after another.
+    /// Transmission time of a full packet without headers, link after link.
     transmission_ns: u64,
     /// Rate of the slowest link, bit/s.
     rate: u64,
