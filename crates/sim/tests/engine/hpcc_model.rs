@@ -121,10 +121,10 @@ fn a_host_serves_its_flows_in_turn() {
     assert_eq!(completions(&outcome), [199 * 83 + 83 + 4008, 200 * 83 + 83 + 4008]);
 }
 
-/// Time from a packet's arrival to the arrival of its answer, ns.
+/// Time from a packet's arrival to the arrival of its answer, 3012 ns.
 const ANSWER: u64 = 3 * (4 + 1000);
 
-/// Arrival time of a packet sent in slot `slot`; slots are 83 ns long.
+/// Arrival time of a packet sent in slot `slot`, ns: `83 (slot + 3) + 3000`, as a slot takes 83 ns.
 fn reached(slot: u64) -> u64 {
     83 * (slot + 3) + 3000
 }
