@@ -126,9 +126,9 @@ impl Ways {
     /// Returns the links whose failure makes a path longer, because an active switch has no other next hop. Also
     /// returns the pairs of links whose failure together does so.
     ///
-    /// No other failure of one link (or of two), beside those already down, brings a turn. As long as no active
-    /// switch's distance grows, its next hops are those left of its earlier next hops. If some distances grow, take the
-    /// nearest of these switches. Its next hops are as near as before, so all the links to them have failed.
+    /// No other failure of one link (or of two), beside those already down, brings a turn. While no active switch's
+    /// distance grows, each keeps those of its next hops that are left. If some distances grow, take the nearest of
+    /// these switches. Its next hops are as near as before, so all the links to them have failed.
     pub(crate) fn critical(&self, switches: &Switches) -> (Vec<usize>, Vec<[usize; 2]>) {
         let (mut alone, mut pairs) = (Vec::new(), Vec::new());
         for (switch, _, next) in self.active().filter(|(switch, ..)| *switch != self.root) {

@@ -4,7 +4,8 @@
 //! most one pending time. Setting a leaf replays its path to the root with one `min` a level: no branches, no moves.
 //!
 //! A key packs 46 bits of time (70 s of picoseconds, [`TIME_LIMIT`]) over 18 bits that break ties: a hash of node, time
-//! and leaf, then the leaf. So the order of events at one instant is drawn anew each instant, and no port is favoured.
+//! and leaf, then the leaf. The order of events at one instant is therefore drawn anew each instant, and no port is
+//! favoured.
 
 use backwater_types::{Instant, hash};
 

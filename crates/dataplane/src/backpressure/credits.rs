@@ -1,8 +1,8 @@
 //! Credits of a link: no neighbour sends data that does not fit the buffer.
 //!
-//! An extension of the BFC paper, which drops when many queues fill one after another (BFC-A28). As in InfiniBand's
-//! link-level flow control byte counts are absolute: a later frame replaces a lost one, and a repeated frame changes
-//! nothing.
+//! An extension of the BFC paper, which drops when many queues fill one after another (BFC-A28). Byte counts are
+//! absolute, as in InfiniBand's link-level flow control: a later frame replaces a lost one, and a repeated frame
+//! changes nothing.
 //!
 //! ```text
 //! upstream:    sent   += bytes of each data packet; one is sent only while sent + a full packet <= limit

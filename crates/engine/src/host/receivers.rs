@@ -4,8 +4,8 @@
 //! the window moves to a short sorted list. A number in neither is a finished flow, which needs no record: its late
 //! duplicates are answered as such. Memory is proportional to live flows, and nothing is hashed.
 //!
-//! A closed-loop workload numbers its flows to a host beforehand, nearly in the order in which they start. So each such
-//! workload has a window of its own here.
+//! A closed-loop workload numbers its flows to a host beforehand, nearly in the order in which they start. Each such
+//! workload therefore has its own window here.
 
 use crate::flow::own_slot;
 use std::collections::VecDeque;

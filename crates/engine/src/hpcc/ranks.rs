@@ -1,10 +1,10 @@
 //! Ranks: the order in which the whole network scheduled its events, found after each window although nodes run alone.
 //!
-//! ns-3 keeps one list of events. Of events at one instant it runs the one first that was scheduled first. Backwater's
-//! nodes run through a window each for itself, perhaps on different threads, so no list is written in this order. A
-//! node still knows the order of its own events. Only events from different nodes have to be compared, and they meet at
-//! the end of a link. A window is no longer than the shortest link, so a frame never arrives in the window in which it
-//! is sent. It is therefore enough to find the order when the window is over.
+//! ns-3 keeps one list of events. Simultaneous events run in the order in which they were scheduled. In Backwater each
+//! node runs through a window alone, perhaps on another thread, so no list has this order. A node still knows the order
+//! of its own events. Only events from different nodes need a comparison, and they meet at the end of a link. A window
+//! is no longer than the shortest link, so a frame never arrives in the window in which it is sent. It is therefore
+//! enough to find the order when the window is over.
 //!
 //! **Example: two nodes, one nanosecond.** A frame takes 1000 ns from node A or node B to switch S. Both nodes send S a
 //! frame at nanosecond 100. Both frames arrive at nanosecond 1100, and S has to know which comes first. The window is 0
@@ -23,7 +23,7 @@
 //!
 //! * Nanoseconds 40 and 60 each have one event to rank: *a* gets 0, *b* gets 1.
 //! * Nanosecond 100 has two. Both were scheduled at the same instant, so the order of *a* and *b* decides. Their ranks
-//!   are known by now, 0 and 1. So ns-3 would have run *a* first, and A's frame gets 2, B's frame 3.
+//!   are known by now, 0 and 1. ns-3 would therefore have run *a* first, and A's frame gets 2, B's frame 3.
 //!
 //! At nanosecond 1100 S takes the frame of rank 2 first. It does not matter whether A or B ran first, or on which
 //! thread. Two events that the same event scheduled keep the order in which it did so. An event of an earlier window
@@ -31,9 +31,9 @@
 //!
 //! **Sort times.** Most ties need no rank. Had B sent its frame at nanosecond 98 over a link of 1002 ns, it would
 //! arrive at 1100 as well, and it would come first because it was scheduled at an earlier nanosecond. The sort time of
-//! an event says so by itself. It is the nanosecond at which the event is due, plus picoseconds that are fewer the
-//! longer before that nanosecond the event was scheduled ([`Ranks::kept_by`]). Only events with equal sort times are
-//! compared by ranks.
+//! an event contains this. It is the nanosecond at which the event is due, plus picoseconds that are fewer the longer
+//! before that nanosecond the event was scheduled ([`Ranks::kept_by`]). Only events with equal sort times are compared
+//! by ranks.
 
 use super::known::{Known, UNKNOWN};
 use super::stamps::{NUMBERS, PARTITIONS, Stamp};

@@ -829,7 +829,7 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
                 }
             }
             ControlFrame::ResumeFlow(_) if BUG == HOLDS_TWICE && self.now_and_then() => queues.set_closed(0, true),
-            // The bug opens all queues for the resume of one flow (spec F.9).
+            // The published pseudo-code frees a queue for all its paused flows at the first RESUME, too (spec F.9).
             ControlFrame::ResumeFlow(_) if BUG == RESUMES_THE_QUEUE_FOR_ALL && !self.has_marks(port) => {
                 (0..queues.count() as QueueId).for_each(|q| queues.set_closed(q, false));
             }

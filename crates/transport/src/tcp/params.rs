@@ -37,8 +37,8 @@ pub struct TcpParams {
     pub connections: Connections,
     /// A connection idle for longer than its timeout starts again with the initial window.
     pub idle_restart: bool,
-    /// An idle connection starts again, as in ns-2, even if its window was smaller than the initial one (RFC 5681: only
-    /// if larger), and after an idle time of srtt + 4 var, whatever `rto` is.
+    /// An idle connection also starts again, as in ns-2, if its window was smaller than the initial one (RFC 5681: only
+    /// if larger). It also does so after an idle time of srtt + 4 var, whatever `rto` is.
     pub idle_raises: bool,
     /// A new connection starts with a segment without payload, and waits for its acknowledgement.
     pub handshake: bool,

@@ -965,7 +965,7 @@ impl Model<'_> {
     }
 
     /// Returns the index of the next eligible pair in turn after the one that sent last. Removes finished pairs if it
-    /// met one. As in the simulator, the index that sent last may then refer to another pair.
+    /// met one. The index that sent last may then refer to another pair, as in the simulator.
     fn next_pair(&mut self, id: DeviceId) -> Option<usize> {
         let nic = self.devices[id].nic.as_ref().expect("only hosts");
         let (count, last) = (nic.pairs.len(), nic.last);

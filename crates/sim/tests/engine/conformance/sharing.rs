@@ -9,7 +9,7 @@ use backwater_transport::Site;
 /// Returns the largest allowed distance of a flow from half of the total, over two milliseconds.
 ///
 /// With queues per flow, deficit round robin owes a flow at most a quantum while both have packets, and a pause ends
-/// soon after a queue empties. That is a few packets of 24,000; as pauses need not alternate evenly, one in a hundred
+/// soon after a queue empties. These are a few packets of 24,000. As pauses need not alternate evenly, one in a hundred
 /// is allowed.
 ///
 /// In one FIFO, arrivals and end-to-end control decide the shares. Senders that react at different times are never
