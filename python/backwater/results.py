@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -50,8 +51,8 @@ class Run:
     path: Path
     entry: dict[str, Any]
     """The run's entry in the manifest."""
-    verified: set[str] = field(default_factory=set, compare=False, repr=False)
-    """Files whose hash has been checked."""
+    verified: dict[str, tuple[int, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """Files whose hash has been checked, each with its identity then."""
     keeps: object = field(default=None, compare=False, repr=False)
     """Keeps a temporary directory alive."""
 
@@ -112,16 +113,18 @@ class Run:
         `InputError` if the file is missing or damaged.
         """
         path = self.path / name
-        if name not in self.verified:
-            try:
-                found = sha256(path)
-            except FileNotFoundError:
-                raise refused(path, "missing") from None
-            except OSError as error:
-                raise refused(path, f"cannot be read: {error.strerror}") from error
-            if found != self.entry["files"].get(name):
-                raise refused(path, f"damaged: its hash is not the one in {MANIFEST}")
-            self.verified.add(name)
+        try:
+            standing = identity(path)
+            if self.verified.get(name) == standing:
+                return path
+            found = sha256(path)
+        except FileNotFoundError:
+            raise refused(path, "missing") from None
+        except OSError as error:
+            raise refused(path, f"cannot be read: {error.strerror}") from error
+        if found != self.entry["files"].get(name):
+            raise refused(path, f"damaged: its hash is not the one in {MANIFEST}")
+        self.verified[name] = standing
         return path
 
     def verify(self) -> None:
@@ -133,8 +136,10 @@ class Run:
         for name in self.entry["files"]:
             self.file(name)
 
-    def table(self, name: str) -> pa.Table:
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """Returns a table of this run. `backwater schema` lists tables and their columns.
+
+        `columns` selects some of its columns, which takes less memory.
 
         # Errors
         `InputError` if there is no such table or its file is damaged.
@@ -143,7 +148,7 @@ class Run:
             raise InputError(f"{self.path}: no table '{name}'; there is {', '.join(self.tables) or 'none'}")
         path = self.file(self.table_files[name])
         try:
-            return tables.read(path)
+            return tables.read(path, columns)
         except (OSError, pa.ArrowException) as error:
             raise refused(path, f"damaged: {error}") from error
 
@@ -290,6 +295,12 @@ class Results:
                 return connection.sql(query).to_arrow_table()
             except duckdb.Error as error:
                 raise InputError(f"{self.path}: {error}") from error
+
+
+def identity(path: Path) -> tuple[int, ...]:
+    """Differs once a file is replaced or written again."""
+    stat = path.stat()
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def next_name(place: Path) -> Path:

@@ -8,7 +8,7 @@ that is called: the same run under another name has the same file.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Protocol, TypedDict
@@ -89,9 +89,10 @@ def write_table(table: pa.Table, path: Path) -> None:
         pq.write_table(table, path, compression="zstd", compression_level=1, write_page_checksum=True)
 
 
-def read(path: Path) -> pa.Table:
-    """Reads a table, verifying the checksum of every page."""
-    return pq.read_table(path, page_checksum_verification=True, partitioning=None)
+def read(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Reads a table or some of its columns, and verifies the checksum of every page."""
+    wanted = None if columns is None else list(columns)
+    return pq.read_table(path, columns=wanted, page_checksum_verification=True, partitioning=None)
 
 
 def batches(outcome: Outcome, table: str) -> Iterator[pa.RecordBatch]:

@@ -67,7 +67,7 @@ class Goal:
 
     def next(self, done: Results) -> int | None:
         """How many seeds the next round has; None where nothing is left to settle, or nothing can be."""
-        left = [row["claim"] for row in done.judged if row["verdict"] == "undecided"]
+        left = [row["claim"] for row in done.claims if row["verdict"] == "undecided"]
         if len(left) <= self.wanted or done.interrupted:
             return None
         seeds = done.manifest.get("seeds") or {}
@@ -82,7 +82,7 @@ class Goal:
 
 
 def is_failed(done: Results) -> bool:
-    return not done.complete or any(row["verdict"] == "fail" for row in done.judged)
+    return not done.complete or any(row["verdict"] == "fail" for row in done.claims)
 
 
 def plural(n: int, what: str) -> str:

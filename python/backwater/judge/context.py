@@ -83,9 +83,14 @@ class Context:
 
 
 class Runs:
-    """The runs of one experiment by variant and point of the sweep; with `any_load` also of another load than asked."""
+    """The runs of one experiment by variant and point of the sweep; with `any_load` also of another load than asked.
+
+    # Errors
+    `InputError` if a file of a run is missing or damaged.
+    """
 
     def __init__(self, results: Results, *, any_load: bool = False) -> None:
+        results.verify()  # Later an `InputError` says that a run has nothing of a name, which is no error.
         self.any_load = any_load
         fixed = (results.manifest.get("seeds") or {}).get("fixed")
         self.exact = bool(fixed) or all(run.summary.get("exact") for run in results.runs)

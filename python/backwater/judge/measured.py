@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from backwater._core import InputError
 from backwater.results import Run
@@ -245,11 +244,7 @@ def acknowledged(run: Run) -> dict[str, Array]:
 
 def counted(run: Run, columns: list[str]) -> Any:
     """Columns of the flows that count and began."""
-    path = run.path / "flows.parquet"
-    try:
-        table = pq.read_table(path, columns=list(dict.fromkeys([*columns, "arrival_ps", "counted"])), partitioning=None)
-    except OSError as error:
-        raise InputError(f"{path}: {error}") from error
+    table = run.table("flows", list(dict.fromkeys([*columns, "arrival_ps", "counted"])))
     return table.filter(pc.and_(pc.equal(table["counted"], 1), pc.is_valid(table["arrival_ps"]))).select(columns)
 
 
