@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import re
 import shlex
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from backwater import Experiment, _core, experiments, tables
 from conftest import ROOT
@@ -99,3 +101,11 @@ def test_loads_of_experiments_are_what_they_say() -> None:
         runs = Experiment(path).plan["runs"]
         rules = {workload.get("load_by", "drawn") for run in runs for workload in run["scenario"].get("workload", [])}
         assert rules <= {"drawn"} or "load_by" in path.read_text(), name
+
+
+def test_the_citation_names_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == importlib.metadata.version("backwater")
+    assert citation["license"] == ["Apache-2.0", "MIT"]
+    assert citation["authors"]
