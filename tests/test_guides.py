@@ -31,7 +31,7 @@ DOCUMENTS = sorted([*(ROOT / "docs/start").glob("*.md"), *(ROOT / "docs/guides")
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = {"console", "text"}
 SHORTER = ('duration = "5 ms"', 'duration = "1 ms"\ndrain = 20')
-"""Examples run for a fifth of the time here, and wait as long for their last flows as before; `test_examples.py` runs them as they stand."""
+"""Examples run for a fifth of the time here. Their last flows have as long to finish as in `test_examples.py`."""
 PICTURES = re.compile(r"figures/|--format")
 """A document that needs figures says so. They take most of a short run's time, so the others go without."""
 
