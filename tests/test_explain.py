@@ -96,7 +96,7 @@ def test_a_flow_alone_waits_for_nothing_but_itself(tmp_path: Path) -> None:
         "`- switch0 to host1: 1.08 us (46%)",
         "   `- 1.08 us on the link",
     ]
-    assert page.sentence(explained) == "100% its own packets and links"
+    assert page.sentence(explained) == "100% own packets and links"
 
 
 def test_the_tail_is_what_the_table_of_slowdowns_says(results: backwater.Results) -> None:
@@ -144,7 +144,7 @@ def test_the_command_tells_of_the_tail_and_the_worst(cli: Cli, results: backwate
     done = cli("explain", results.path, "--run", "DCTCP", "--worst", 2, "--percentile", 90, "--out", "waits.parquet")
     assert done.returncode == 0, done.stderr
     assert f"the same run (digest {results['DCTCP'].digest[:16]})" in done.stdout
-    assert "p90 of slowdown is " in done.stdout
+    assert "p90 slowdown is " in done.stdout
     assert done.stdout.count("\nflow ") == 2
     waits = pq.read_table(tmp_path / "waits.parquet")
     tail = explain.slowest(results["DCTCP"].table("flows"), percentile=90)

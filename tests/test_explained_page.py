@@ -93,8 +93,8 @@ def test_the_same_again_replaces_it_and_report_keeps_it(cli: Cli, copied: Path) 
         assert len(parts_in(copied / "BFC")) == 3
     assert cli("explain", copied, "--run", "DCTCP", "--flow", 3, "--page").returncode == 0
     before = embedded(copied / "report.html")["runs"]
-    assert before[0]["explained"]["told"].startswith("all classes, all sizes: p99 of slowdown is ")
-    assert before[1]["explained"]["told"].startswith("1 flow, named one by one: Of the time of 1 flow: ")
+    assert before[0]["explained"]["told"].startswith("all classes, all sizes: p99 slowdown is ")
+    assert before[1]["explained"]["told"].startswith("1 flow, selected by number: 1 flow spent its time as follows: ")
     (copied / "report.html").unlink()
     done = cli("report", copied)
     assert done.returncode == 0, done.stderr

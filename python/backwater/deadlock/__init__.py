@@ -1,4 +1,4 @@
-"""Whether pauses can go round in a scenario's network, and which turns to elide so that they cannot."""
+"""Finds cycles of pauses in a scenario's network, and the turns to elide so that there are none."""
 
 from backwater.deadlock.search import FAILURES, SECONDS, Deadlock, Elision, Turn, Waits, search
 

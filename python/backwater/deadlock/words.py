@@ -1,4 +1,4 @@
-"""What a search found, for people; and as a scenario."""
+"""The result of a deadlock search as text, and as a scenario."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from backwater.terminal import some
 from backwater.toml_text import toml_value
 
 SHOWN = 12
-"""Turns, or ports of a cycle, that are told one by one."""
+"""Most turns, or ports of a cycle, that are listed."""
 SCHEMES = {"bfc": "BFC", "flowsail": "FlowSail", "pfc": "PFC"}
-"""Backpressures whose names in scenarios are not what people call them."""
+"""Usual spelling of backpressures."""
 WHAT = {
-    "0": "routes as the scenario has them",
+    "0": "routes of the scenario",
     "1": "routes with any one link between switches failed",
     "2": "routes with any one or two links between switches failed",
-    "all": "every turn that is physically possible, but back to where packets came from",
+    "all": "every physically possible turn, except back to where packets came from",
 }
 
 
@@ -31,21 +31,21 @@ def told(found: Deadlock) -> Iterator[str | Table]:
     pausing = f"{found.ports:,} egress ports, {found.turns:,} turns, {found.pausing:,} with backpressure"
     yield f"  {WHAT[found.failures]}: {pausing}" + (f", {found.elided:,} elided" if found.elided else "")
     if found.is_acyclic:
-        yield "  acyclic: no port waits for itself by way of others, so there is no deadlock"
+        yield "  ACYCLIC: no port can wait for itself through others, so no deadlock can happen"
         return
     among = some(sum(found.components), "port")
-    yield f"  CYCLIC: pauses can go round among {among}" + (
+    yield f"  CYCLIC: {among} can wait for one another" + (
         f", in {len(found.components):,} components" if len(found.components) > 1 else ""
     )
     if not found.alone and any(wait.failed for wait in found.circle):
-        yield "  in no one state of the links that was tried, but in several that follow one another"
+        yield "  no single state of the links that was tried has this cycle, but several in a row can cause it"
     for wait in found.circle[:SHOWN]:
         yield f"    {waiting(wait)}"
     if len(found.circle) > SHOWN:
         yield f"    and so on, {len(found.circle) - SHOWN:,} more, back to the first"
     if found.elision is None:
         holding = sorted({scheme(wait.turn) for wait in found.circle if wait.turn.table is None})
-        yield f"  no elision opens it: {' and '.join(holding) or 'PFC'} holds a port whatever the egress"
+        yield f"  no elision breaks it: {' and '.join(holding) or 'PFC'} stops a port for every egress"
         return
     yield from elided(found.elision)
 
@@ -66,9 +66,9 @@ def scheme(turn: Turn) -> str:
 
 def elided(elision: Elision) -> Iterator[str | Table]:
     count = len(elision.turns)
-    proven = "no fewer would do" if elision.is_smallest else f"at least {elision.bound:,} are needed"
-    yield f"  without backpressure on {some(count, 'turn')} nothing goes round; {proven}"
-    yield f"  they are taken by {share(elision)}"
+    proven = "fewer are not enough" if elision.is_smallest else f"at least {elision.bound:,} are needed"
+    yield f"  without backpressure on {some(count, 'turn')} there is no cycle; {proven}"
+    yield f"  {share(elision)}"
     table = Table(box=None, pad_edge=True)
     for heading in ("   from", "switch", "to", "pairs of hosts"):
         table.add_column(heading, justify="right" if heading.startswith("pairs") else "left")
@@ -84,11 +84,9 @@ def elided(elision: Elision) -> Iterator[str | Table]:
 
 
 def share(elision: Elision) -> str:
-    return (
-        f"{percent(elision.share)} of the pairs of hosts"
-        if elision.share
-        else "no pair of hosts while no link has failed"
-    )
+    if elision.share:
+        return f"{percent(elision.share)} of the pairs of hosts use these turns"
+    return "no pair of hosts uses these turns while all links are up"
 
 
 def percent(share: float) -> str:
@@ -96,21 +94,21 @@ def percent(share: float) -> str:
 
 
 def scenario_text(base: Path, command: str, scenarios: list[dict[str, Any]], found: list[Deadlock], place: Path) -> str:
-    """A scenario at `place` on top of `base` whose turns are elided.
+    """Returns the text of a scenario at `place` that extends `base` and elides the turns.
 
     # Errors
-    `InputError` where no such table serves all runs.
+    `InputError` if no such table works for all runs.
     """
     both = zip(scenarios, found, strict=True)
     tables = [(scenario, one.elision) for scenario, one in both if one.elision is not None]
     if not tables:
-        raise InputError(f"--write {place}: there is nothing to elide in {base}")
+        raise InputError(f"--write {place}: {base} has no turn to elide")
     first, elision = tables[0]
     for scenario, other in tables[1:]:
         if scenario["topology"] != first["topology"] or not agree(elision, other):
             raise InputError(
                 f"--write {place}: the runs of {base} need different turns elided: expected --set variant=NAME, or "
-                "other settings that leave runs which need the same"
+                "other settings that select runs with the same turns"
             )
     own: dict[str, list[list[str]]] = {}
     regions = [dict(region) for region in first.get("region", [])]
@@ -133,12 +131,12 @@ def scenario_text(base: Path, command: str, scenarios: list[dict[str, Any]], fou
 
 
 def agree(one: Elision, other: Elision) -> bool:
-    """Whether the one's turns are the other's, where they are of the same tables."""
+    """Returns whether both elide the same turns in the tables that both have."""
     ours, theirs = one.tables(), other.tables()
     return all(ours[key] == theirs[key] for key in ours.keys() & theirs.keys())
 
 
 def key(found: Deadlock) -> tuple[Any, ...]:
-    """What is the same for runs of which the same is told."""
+    """Returns a key that is equal for runs with the same text."""
     turns: tuple[Turn, ...] = tuple(found.elision.turns) if found.elision else ()
     return (found.ports, found.turns, found.pausing, found.elided, tuple(found.components), turns, str(found.circle))

@@ -1,6 +1,6 @@
-"""Text files as a C++ stream reads them: words, wherever lines end. Each word remembers its line.
+"""Reads text files as a C++ stream does: words, whatever line they are on. Each word keeps its line number.
 
-`#` starts a comment; the simulators have none, but people write them.
+`#` starts a comment. The simulators have no comments, but people write them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from backwater._core import InputError
 INTEGER = re.compile(r"[0-9]{1,19}")
 NUMBER = re.compile(r"[+-]?([0-9]{1,40}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,4})?")
 TEXT_MAX = 2**28
-"""Largest file that is read, bytes: some millions of flows."""
+"""Largest file that is read, bytes: enough for some millions of flows."""
 
 
 class Words:
-    """The words of a file in order; `line` is that of the last one given."""
+    """The words of a file in order. `line` is the line of the last returned word."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -29,7 +29,7 @@ class Words:
         self._at = 0
 
     def row(self) -> list[str]:
-        """The words left on the line of the next word; none at the end of the file."""
+        """Returns the words left on the line of the next word; none at the end of the file."""
         while self._at == len(self._row):
             self.line, self._row = next(self._rows, (self.line, []))
             self._at = 0
@@ -38,7 +38,7 @@ class Words:
         return self._row[self._at :]
 
     def next(self, what: str) -> str:
-        """The next word; `what` it should be is for the message if there is none."""
+        """Returns the next word. If there is none, the error says that `what` was expected."""
         if self._at == len(self._row) and not self.row():
             raise InputError(f"{self.path}:{max(1, self.line)}: the file ends here: expected {what}")
         self._at += 1
@@ -58,34 +58,34 @@ class Words:
         return value
 
     def end(self, after: str) -> None:
-        """Refuses what is left."""
+        """Raises an error if words are left."""
         if self.row():
             raise self.wrong("", self.next(""), f"left over: expected the end of the file after {after}")
 
     def wrong(self, what: str, word: str, problem: str) -> InputError:
-        """About the word just read."""
+        """Returns an error about the last returned word."""
         return wrong(self.path, self.line, what, word, problem)
 
 
 def wrong(path: Path, line: int, what: str, word: str, problem: str) -> InputError:
-    """`FILE:LINE: WHAT "WORD": PROBLEM`."""
+    """Returns the error `FILE:LINE: WHAT "WORD": PROBLEM`."""
     return InputError(f'{path}:{line}: {what}{" " if what else ""}"{shown(word)}": {problem}')
 
 
 def shown(text: str) -> str:
-    """In at most 60 characters, and what would not show by its number."""
+    """Returns at most 60 characters of a text. Unprintable characters appear as numbers."""
     short = text if len(text) <= 60 else f"{text[:57]}..."
     return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in short)
 
 
 def number(word: str) -> float | None:
-    """As a C++ stream reads a double."""
+    """Reads a number as a C++ stream reads a double."""
     value = float(word) if NUMBER.fullmatch(word) else math.nan
     return value if math.isfinite(value) else None
 
 
 def rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Number and words of each line that has any."""
+    """Yields the number and the words of each line that is not empty."""
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         words = line.split("#", 1)[0].split()
         if words:
@@ -93,13 +93,13 @@ def rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def read_text(path: Path) -> str:
-    """A whole text file.
+    """Reads a whole text file.
 
     # Errors
-    `InputError` where it cannot be read or is no text.
+    `InputError` if it cannot be read or is not text.
     """
     try:
-        # Of a pipe or a device the end may never come.
+        # A pipe or a device may never end.
         if path.exists() and not path.is_file() and not path.is_dir():
             raise InputError(f"{path}: is not a plain file")
         if path.stat().st_size > TEXT_MAX:

@@ -1,4 +1,4 @@
-"""Expectations and what was measured, in words."""
+"""Expectations and measured values as text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from backwater.judge.kinds import UP_TO, Check, position
 from backwater.judge.numbers import number
 
 LISTED = 8
-"""More numbers than this are told by the least and the most, more orders that all hold by the first and the last."""
+"""If there are more numbers than this, only the least and the most are shown; of orders that hold, first and last."""
 
 
 def expected(e: dict[str, Any]) -> str:
-    """The condition in a few words."""
+    """Returns the condition of an expectation in a few words."""
     kind, band = e["kind"], " (our reading)" if e.get("band") == "ours" else ""
     if kind in ("ratio", "between"):
         low, high = e.get("low"), e.get("high")
@@ -38,7 +38,7 @@ def expected(e: dict[str, Any]) -> str:
 
 
 def tell(checks: Sequence[Check]) -> list[str]:
-    """What was measured, and what was not, without saying anything twice."""
+    """Returns the measured values, and the reasons of checks without any, each only once."""
     judged = [check for check in checks if check.verdict != "not-run"]
     told = [f"{check.at}: {check.text}" if check.at else check.text for check in judged]
     if len(judged) > LISTED and all(check.measured is not None for check in judged):

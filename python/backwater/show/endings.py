@@ -1,4 +1,4 @@
-"""How runs ended that are not complete, in words."""
+"""How incomplete runs ended, as text."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from backwater.results import Run
 from backwater.terminal import some, span
 
 SHOWN = 8
-"""Of a cycle, waits that are told."""
+"""Most waits of a cycle that are listed."""
 MARKS = {"interrupted": "partial", "standstill": "stands still", "time": "unfinished"}
 
 
 def mark(run: Run) -> str:
-    """What is put behind the name of a run; nothing where it is complete."""
+    """Returns a mark to put after the name of a run; empty if the run is complete."""
     return "" if run.complete else f" ({MARKS.get(run.ending, run.ending)})"
 
 
 def told(run: Run) -> str | None:
-    """Why a run that ended of itself is not complete; None where it is, or was interrupted."""
+    """Returns why a run that ended normally is not complete; None if it is complete or was interrupted."""
     if run.complete or run.ending == "interrupted":
         return None
     summary = run.summary
     after = span(summary["sim_time_ps"] * 1e-12)
     flows = f"{some(summary['flows']['unfinished'], 'counted flow')} left"
     if run.ending == "standstill":
-        return f"{run.label}: nothing can move any more after {after}, {flows}: {circle(summary['ending'])}"
-    return f"{run.label}: {flows} after {after}, where `run.drain` ends it, and `run.all_finish` expects none"
+        return f"{run.label}: nothing can move any more after {after}, with {flows}: {circle(summary['ending'])}"
+    return f"{run.label}: {flows} after {after}, when `run.drain` ended the run; `run.all_finish` expects none"
 
 
 def circle(ending: dict[str, Any]) -> str:
-    """Who waits for whom."""
+    """Returns which queue waits for which."""
     cycle = ending["cycle"]
     if not cycle:
         return f"{some(ending['held_queues'], 'queue')} may not send"

@@ -1,4 +1,4 @@
-"""Why flows were slow, in words: a tree for each flow, and the causes of many."""
+"""Why flows were slow, as text: a tree for each flow, and the causes of many flows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from backwater.explain import Explained
 from backwater.terminal import size, some, span
 
 ROWS = 12
-"""Of the causes, the others in one line."""
+"""Most causes that are listed. The others share one line."""
 LINKS = ("transmission", "propagation", "host-delay")
 PLACES = {
     "source": "at the source",
@@ -22,7 +22,7 @@ PLACES = {
 
 
 class Part(NamedTuple):
-    """Of a flow's time, at one port for one cause."""
+    """A part of a flow's time: at one port, with one cause."""
 
     span_ps: int
     what: str
@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
 
 class Hop(NamedTuple):
-    """A port that a flow's completing packet came by, or its receiver."""
+    """A port on the path of a flow's completing packet, or its receiver."""
 
     node: str
     peer: str
@@ -41,7 +41,7 @@ class Hop(NamedTuple):
 
 
 def flow_lines(explained: Explained, number: int) -> list[str]:
-    """A tree: the flow, the ports that its completing packet came by, what it waited for at each."""
+    """Returns a tree: the flow, the ports on the path of its completing packet, and the causes of waiting at each."""
     flow = explained.flow(number)
     whole = flow["fct_ps"]
     name = f"{flow['class']}, {size(flow['size_bytes'])}"
@@ -68,7 +68,7 @@ def part_words(part: Part) -> str:
 
 
 def hops(flow: dict[str, Any]) -> list[Hop]:
-    """From the source on; of each the longest part first, its link last."""
+    """Returns hops from the source on. Each has its longest part first and its link last."""
     at: dict[int, list[dict[str, Any]]] = {}
     for wait in flow["waits"]:
         at.setdefault(wait["hop"], []).append(wait)
@@ -90,7 +90,7 @@ def hop_of(hop: int, waits: list[dict[str, Any]]) -> Hop:
 
 
 def grouped(waits: list[dict[str, Any]]) -> Iterator[Part]:
-    """Spans at one port in words; pauses by whom and for what, whatever their flows."""
+    """Yields the spans at one port. Pauses by the same switch for the same class and place are one part."""
     pauses: dict[tuple[str, str | None, str | None], list[dict[str, Any]]] = {}
     for wait in waits:
         if wait["why"] == "paused":
@@ -106,7 +106,7 @@ def grouped(waits: list[dict[str, Any]]) -> Iterator[Part]:
 
 
 def cause(row: dict[str, Any]) -> str:
-    """What a part of the time was for, or a cause of many flows."""
+    """Returns the cause of a part of the time in words."""
     whose = row["whose"]
     match row["why"]:
         case "paused":
@@ -124,9 +124,9 @@ def cause(row: dict[str, Any]) -> str:
 CAUSE = {
     "own-packets": "packets of the flow itself",
     "acks-and-frames": "ACKs and control frames",
-    "transport": "the sender might not send: window, pace, credits or grants",
-    "recovery": "something was lost or late and was sent again",
-    "idle": "nothing was sent",
+    "transport": "the sender may not send: window, pace, credits or grants",
+    "recovery": "retransmission of lost or late packets",
+    "idle": "the port sent nothing",
     "transmission": "transmission",
     "propagation": "propagation",
     "host-delay": "in the receiving host",
@@ -140,16 +140,16 @@ KINDS = {
     "other-flows": "other flows at the NIC",
     "own-packets": "its own packets",
     "acks-and-frames": "ACKs and control frames",
-    "transport": "the sender might not send",
-    "recovery": "sent again",
-    "idle": "nothing was sent",
+    "transport": "the sender may not send",
+    "recovery": "retransmission",
+    "idle": "the port sent nothing",
     "link": "on links",
 }
-"""What parts of a flow's time are put down to, in the fewest words."""
+"""Causes of the parts of a flow's time, in the fewest words."""
 
 
 def cause_table(explained: Explained, title: str) -> Table:
-    """The causes of all flows explained, by place, the most first."""
+    """Returns a table of the causes of all explained flows, by place, the largest first."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for heading in ("where", "what"):
         table.add_column(heading)
@@ -161,7 +161,7 @@ def cause_table(explained: Explained, title: str) -> Table:
 
 
 def cause_rows(explained: Explained) -> list[tuple[str, str, float, float]]:
-    """Where, what, its share, and its mean in picoseconds; the most first, beyond `ROWS` in one."""
+    """Returns place, cause, share and mean in picoseconds, the largest first. Causes beyond `ROWS` share one row."""
     causes, flows = explained.causes(), explained.flows.num_rows
     rows = [(PLACES[row["place"]], cause(row), row["share"], row["span_ps"] / flows) for row in causes[:ROWS]]
     if rest := causes[ROWS:]:
@@ -171,38 +171,38 @@ def cause_rows(explained: Explained) -> list[tuple[str, str, float, float]]:
 
 
 def told(explained: Explained) -> str:
-    """Of a tail how slow it is and why; of flows that were named, why."""
+    """Returns a sentence on how slow a tail is and why; for flows that were named, only why."""
     n, tail = explained.flows.num_rows, explained.tail
     if tail is None:
-        return f"Of the time of {some(n, 'flow')}: {sentence(explained)}."
-    left = f" ({tail.flows - n:,} of them left out)" if tail.flows > n else ""
-    slow = f"the {some(tail.flows, 'flow')} as slow or slower{left}"
-    return f"p{tail.percentile:g} of slowdown is {tail.slowdown:.2f}. Of the time of {slow}: {sentence(explained)}."
+        return f"{some(n, 'flow')} spent {'its' if n == 1 else 'their'} time as follows: {sentence(explained)}."
+    left = f" ({tail.flows - n:,} of them are left out)" if tail.flows > n else ""
+    slow = f"{some(tail.flows, 'flow')} {'is' if tail.flows == 1 else 'are'} at least this slow{left}"
+    return f"p{tail.percentile:g} slowdown is {tail.slowdown:.2f}. {slow}. Their time: {sentence(explained)}."
 
 
 def chosen(explained: Explained) -> str:
-    """Which flows those are of which `told` tells."""
+    """Returns which flows `told` describes."""
     tail = explained.tail
     if tail is None:
-        return f"{some(explained.flows.num_rows, 'flow')}, named one by one"
+        return f"{some(explained.flows.num_rows, 'flow')}, selected by number"
     sizes = [f"above {size(tail.above)}"] if tail.above else []
     sizes += [f"up to {size(tail.below)}"] if tail.below is not None else []
     return ", ".join([tail.flow_class or "all classes", " and ".join(sizes) or "all sizes"])
 
 
 def sentence(explained: Explained) -> str:
-    """The largest causes, links and the flow's own packets last."""
+    """Returns the largest causes. Links and the flow's own packets come last."""
     rows = explained.causes()
     waits = [row for row in rows if row["place"] != "links" and row["why"] != "own-packets"]
     other = 1 - sum(row["share"] for row in waits)
     parts = [f"{row['share']:.0%} {cause(row)} {PLACES[row['place']]}" for row in waits[:3] if row["share"] >= 0.005]
     beyond = sum(row["share"] for row in waits[3:])
     parts += [f"{beyond:.0%} other waits"] if beyond >= 0.005 else []
-    return ", ".join([*parts, f"{other:.0%} its own packets and links"])
+    return ", ".join([*parts, f"{other:.0%} own packets and links"])
 
 
 def as_json(explained: Iterable[Explained], *, summary: bool) -> list[dict[str, Any]]:
-    """A run's flows with their parts, and the causes of all where they were asked for."""
+    """Returns the flows of each run with their parts, and with `summary` the causes of all flows."""
     return [
         {
             "run": one.label,
