@@ -187,10 +187,11 @@ def test_browser_draws_what_the_tables_say(browser: chromium.Page, results: Resu
     assert results.digest[:12] in strip
     for run in results.runs:
         finished = f"{run.summary['flows']['finished']:,}"
-        assert finished in browser.evaluate("document.querySelector('table[aria-label=Runs]').innerText")
+        assert finished in browser.evaluate("document.querySelector('table[aria-label=Runs]').textContent")
     shown = browser.evaluate("document.getElementById('pauses').innerText")
     assert all(run.label in shown for run in results.runs)
-    configuration = browser.evaluate("document.getElementById('configuration').innerText")
+    browser.click("#configuration input[value=all]")
+    configuration = browser.evaluate("document.querySelector('table[aria-label=Configuration]').textContent")
     assert "switch.queues" in configuration
     assert "ideal-fq" in configuration
     assert results.manifest["command"] in browser.evaluate("document.body.innerText")
@@ -233,14 +234,14 @@ def test_browser_draws_a_sweep(browser: chromium.Page, swept: Results) -> None:
 def test_browser_draws_panels_and_isolated_flows(browser: chromium.Page, swept: Results, tmp_path: Path) -> None:
     swept.manifest["figure"] = {"panels": [{"label": "mean slowdown", "value": {"slowdown": "mean"}}]}
     data = report.page_data([swept])
-    data["runs"][0]["isolated"] = {"time": [1e-6, 2e-6, 3e-6], "flows": [0, 5, 2]}
+    data["runs"][-1]["isolated"] = {"time": [1e-6, 2e-6, 3e-6], "flows": [0, 5, 2]}
     page = tmp_path / "report.html"
     page.write_text(report.render(data))
     browser.open(page.as_uri())
     panel = {(run["variant"], run["point"]["workload.0.load"]): run["value"] for run in data["panels"][0]["runs"]}
     drawn = series(browser, "panel0")
     assert {(name, x): y for name, points in drawn.items() for x, y in points} == panel
-    assert [y for _, y in series(browser, "isolated")[data["runs"][0]["variant"]]] == [0, 5, 2]
+    assert [y for _, y in series(browser, "isolated")[data["runs"][-1]["variant"]]] == [0, 5, 2]
     assert inked(browser, "isolated") > 500
     assert browser.console == []
 
@@ -251,8 +252,9 @@ def test_browser_draws_panels_and_isolated_flows(browser: chromium.Page, swept: 
     page.write_text(report.render(data))
     browser.open(page.as_uri())
     assert "one value each" in browser.evaluate("document.getElementById('panels').innerText")
-    filled = "[...document.querySelectorAll('#panels .track i')].map((bar) => getComputedStyle(bar).backgroundColor)"
-    assert "rgba(0, 0, 0, 0)" not in browser.evaluate(filled), "bars have the colours of their variants"
+    filled = browser.evaluate("[...document.querySelectorAll('#panels .dot')].map((dot) => dot.getAttribute('fill'))")
+    assert len(set(filled)) > 1, "dots have the colours of their variants"
+    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in filled)
     assert browser.evaluate("'isolated' in backwater.charts") is False
     assert browser.console == []
 
@@ -296,7 +298,7 @@ def test_browser_draws_queues_and_pools(browser: chromium.Page, results: Results
     assert [y for _, y in series(browser, "queues")[f"{name}, switch0 to s6"]] == [0, 90]
     assert series(browser, "queue")[f"{name}, switch0 to s5"] == [(10, 0.5), (20, 1)]
     assert series(browser, "pool")[name] == [(0, 0.5), (5, 1)]
-    shown = browser.evaluate("document.body.innerText")
+    shown = browser.evaluate("document.querySelector('main').textContent")
     assert all(text in shown for text in ("3.4 %", "4,321", "4,000", "1,234", "5,678"))
     assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing hangs over the side"
 
@@ -420,8 +422,8 @@ def test_browser_draws_published_points(browser: chromium.Page, swept: Results, 
         run["point"] = {}
     page.write_text(report.render(data))
     browser.open(page.as_uri())
-    assert "BFC, published" in browser.evaluate("document.getElementById('panels').innerText")
-    assert browser.evaluate("document.querySelectorAll('#panels .track i.hollow').length") == 1
+    assert "BFC: 1; published 3" in browser.evaluate("document.getElementById('panels').textContent")
+    assert browser.evaluate("document.querySelectorAll('#panels .published').length") == 1
     assert browser.console == []
     del swept.manifest["figure"]
 
@@ -585,7 +587,8 @@ def test_browser_draws_what_was_computed(browser: chromium.Page, tmp_path: Path)
     results = browser.evaluate("document.getElementById('results').innerText")
     assert all(run.label in results for run in done.runs)
     assert "bytes_within_bdp" in results
-    page = browser.evaluate("document.body.innerText")
+    browser.click("#configuration input[value=all]")
+    page = browser.evaluate("document.querySelector('main').textContent")
     assert "compute.rtt" in page
     assert "Packet-hops" not in page
     assert "Dropped" not in page

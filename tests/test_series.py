@@ -99,7 +99,7 @@ def test_queues_are_drawn_one_by_one(tmp_path: Path) -> None:
         peer=["s5"] * n + ["s6"] * n,
         queued_bytes=[0] * n + list(range(n)),
     )
-    low, high = series.queues(run)
+    low, high = series.queues([run])
     assert (low["port"], high["port"]) == ("switch0 to s5", "switch0 to s6")
     assert low["cdf"] == {"value": [0.0], "share": [1.0]}
     assert high["bytes"][:2] == [0, 3], "every third sample"
@@ -113,7 +113,7 @@ def test_of_many_queues_the_longest_is_drawn_and_the_distribution_of_all(tmp_pat
     times = [1_000_000] * len(ports) + [2_000_000] * len(ports)
     lengths = [*range(len(ports)), *([0] * len(ports))]
     run = table_of(tmp_path, "queues", time_ps=times, node=["tor0"] * len(times), peer=ports * 2, queued_bytes=lengths)
-    (all_of_them,) = series.queues(run)
+    (all_of_them,) = series.queues([run])
     assert all_of_them["port"] == f"longest of {len(ports)} ports"
     assert (all_of_them["time"], all_of_them["bytes"]) == ([1e-6, 2e-6], [len(ports) - 1, 0])
     assert all_of_them["cdf"]["value"] == [float(i) for i in range(len(ports))]
@@ -123,7 +123,7 @@ def test_a_pool_that_is_never_used_is_in_no_distribution(tmp_path: Path) -> None
     run = table_of(
         tmp_path, "pools", time_ps=[1, 1, 2, 2], node=["a", "a", "a", "a"], mmu=[0, 1, 0, 1], used_bytes=[0, 0, 8, 0]
     )
-    assert series.pool_cdf(run) == {"value": [0.0, 8.0], "share": [0.5, 1.0]}
+    assert series.pool_cdf([run]) == {"value": [0.0, 8.0], "share": [0.5, 1.0]}
 
 
 def test_mmus_are_summed_by_kind_of_switch(tmp_path: Path) -> None:

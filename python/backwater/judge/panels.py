@@ -40,13 +40,77 @@ def read(results: Results) -> list[dict[str, Any]]:
     drawn = [
         {
             "label": panel["label"],
+            "better": better(panel["value"]),
             "marks": panel.get("marks", {}),
             "runs": [{**run, **y} for run, y in zip(runs, values(panel["value"]), strict=True)],
             "published": [one for point in published if point["panel"] == panel["label"] for one in spread(point)],
         }
         for panel in wanted
     ]
+    subject = next((one for panel in wanted if (one := relative_to(panel["value"]))), None)
+    for panel, told in zip(wanted, drawn, strict=True):
+        told["reference"] = reference(told["runs"], relative_to(panel["value"]) or subject)
     return drawn if figure.get("panels") else [part for panel in drawn for part in multiples(panel)]
+
+
+LOWER = {"slowdown", "wait", "fct", "fct_ack", "with_timeout", "queue", "data_queue", "pauses"}
+"""Measurements of which less is better."""
+SUMMARY_LOWER = (
+    *(
+        "buffer",
+        "drops",
+        "loss",
+        "pfc_paused",
+        "pfc_pauses",
+        "timeouts",
+        "queueing_delay",
+        "completion",
+        "retransmitted",
+        "unfinished",
+    ),
+)
+SUMMARY_HIGHER = ("goodput", "utilisation")
+"""Parts of paths into summaries, of numbers of which less or more is better."""
+
+
+def better(expression: Any) -> str | None:
+    """`lower` or `higher`; None where neither is better, or nobody says which.
+
+    >>> better({"slowdown": "p99"}), better({"product": [1e-9, {"summary": "throughput[class=a].goodput_bps"}]})
+    ('lower', 'higher')
+    """
+    if not isinstance(expression, dict):
+        return None
+    if expression.get("spread"):
+        return None
+    match expression:
+        case {"quotient": [first, *_]} | {"difference": [first, *_]}:
+            return better(first)
+        case {"product": [*parts]} | {"sum": [*parts]}:
+            told = {one for part in parts if (one := better(part))}
+            return told.pop() if len(told) == 1 else None
+        case {"summary": "drops.credit"}:
+            return None  # Dropped by design.
+        case {"summary": str(path)}:
+            lower, higher = (any(word in path for word in words) for words in (SUMMARY_LOWER, SUMMARY_HIGHER))
+            return "lower" if lower and not higher else "higher" if higher and not lower else None
+        case {"ports": str(column)} | {"mmus": str(column)}:
+            return "lower" if column.startswith("dropped") or "paused" in column else None
+    return "lower" if LOWER & expression.keys() else None
+
+
+def relative_to(expression: Any) -> str | None:
+    """The variant that a quotient divides by."""
+    match expression:
+        case {"quotient": [_, {"variant": str(variant)}]}:
+            return variant
+    return None
+
+
+def reference(runs: list[dict[str, Any]], variant: str | None) -> dict[str, Any] | None:
+    """Where this variant stands, if it stands at one place."""
+    values = [run["value"] for run in runs if run["variant"] == variant]
+    return {"name": variant, "value": values[0]} if len(values) == 1 and values[0] is not None else None
 
 
 def aside(variant: str, params: dict[str, Any]) -> dict[str, Any]:

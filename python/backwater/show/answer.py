@@ -40,7 +40,7 @@ class Entry:
 
     @property
     def is_ideal(self) -> bool:
-        return self.scheme.startswith("ideal")
+        return is_ideal(self.scheme)
 
     @property
     def can_win(self) -> bool:
@@ -80,6 +80,21 @@ class Measurement:
         return found
 
 
+def is_ideal(scheme: str) -> bool:
+    """Whether a scheme is a bound that cannot be built."""
+    return scheme.startswith("ideal")
+
+
+def best(entries: Sequence[Entry]) -> Entry | None:
+    """The lowest of those that can win."""
+    return min((entry for entry in entries if entry.can_win), key=lambda entry: entry.known, default=None)
+
+
+def compared(data: dict[str, Any]) -> Measurement | None:
+    """What the sentences compare; None where nothing was simulated."""
+    return measurement(data) if any("flows" in run["summary"] for run in data["runs"]) else None
+
+
 def sentences(data: dict[str, Any]) -> list[str]:
     """What the page's data say; nothing where nothing was simulated.
 
@@ -88,7 +103,7 @@ def sentences(data: dict[str, Any]) -> list[str]:
     """
     runs: list[RunData] = data["runs"]
     simulated = [run for run in runs if "flows" in run["summary"]]
-    found = measurement(data) if simulated else None
+    found = compared(data)
     if len(simulated) == 1:
         return [*(one_run(found) if found else []), facts(simulated[0])]
     if found is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,13 +13,18 @@ from typing import Any
 from backwater import disk
 from backwater.judge import claims, panels
 from backwater.results import CLAIMS, SUMMARY, Results, Run
-from backwater.show import answer, colours, endings, flows, network, seeds, series
+from backwater.show import answer, collectives, colours, endings, flows, links, network, seeds, series
 from backwater.show.failures import Failures
 from backwater.show.names import named
 from backwater.staging import Staging
 from backwater.sweep import without_seed
 from backwater.tables import write_table
 
+SCRIPTS = (
+    *("pieces", "settings", "files", "lines", "dots", "runs", "head", "panels", "links", "collectives", "slowdown"),
+    *("flows", "network", "curves", "ports", "details", "report"),
+)
+"""The page's own scripts in order; each sees the names of those before it, and the last one puts the page together."""
 STATIC = Path(__file__).parent / "static"
 PAGE = "report.html"
 FORMATS = ("png", "svg", "pdf")
@@ -113,7 +119,24 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
         "dropped": dropped(runs),
         "claims": [row for one in opened for row in one.claims],
     }
-    return {**data, "answer": answer.sentences(data)}
+    return {**data, "answer": answer.sentences(data), "headline": headline(data)}
+
+
+def headline(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """A panel of what the first sentence compares, for an experiment without panels and without a sweep."""
+    found = answer.compared(data)
+    if found is None or data["panels"] or len(found.entries) < 2 or len(found.points) > 1:
+        return []
+    slots = {run["name"]: run["slot"] for run in data["runs"]}
+    runs = [
+        {"variant": entry.name, "point": {}, "slot": slots[entry.name], "value": entry.value}
+        | {"low": entry.low, "high": entry.high}
+        for entry in found.entries
+        if not entry.left_out
+    ]
+    best = answer.best(found.entries)
+    reference = {"name": best.name, "value": best.value} if best else None
+    return [{"label": found.what, "better": "lower", "runs": runs, "reference": reference}]
 
 
 def dropped(runs: list[seeds.RunData]) -> dict[str, int]:
@@ -140,21 +163,35 @@ def experiment_data(one: Results) -> dict[str, Any]:
 
 
 def runs_data(opened: list[Results]) -> Iterator[seeds.RunData]:
-    """Each run's numbers; of runs that differ only in their seed, curves of the first and flows explained of any."""
+    """Each run's numbers. Of runs that differ only in their seed, the first has the distributions of all of them."""
     speed, undrawn = speeds(opened), left_out(opened)
     labelled = named(opened)
-    first = {without_seed(name, run.params): run.path for name, run in reversed(labelled)}
-    firsts = set(first.values())
-    recorded = sum(network.is_recorded(run) for _, run in labelled if run.path in firsts)
+    places = {run.path: one.path for one in opened for run in one.runs}
+    groups: dict[str, list[Run]] = {}
+    for name, run in labelled:
+        groups.setdefault(without_seed(name, run.params), []).append(run)
+    firsts = {members[0].path: members for members in groups.values()}
+    recorded = sum(network.is_recorded(members[0]) for members in groups.values())
     explained = sum("waits" in run.tables for _, run in labelled)
     for name, run in labelled:
-        drawn = {**curves(run), "network": network.over_time(run, recorded)} if run.path in firsts else {}
+        drawn: dict[str, Any] = {}
+        if members := firsts.get(run.path):
+            drawn = {**curves(members), "network": network.over_time(run, recorded)}
         yield {
             **numbers(name, run, speed),
             "left_out": run.path in undrawn,
             "explained": flows.explained(run, explained),
+            "explain": explain_command(places[run.path], run),
             **drawn,
         }
+
+
+def explain_command(place: Path, run: Run) -> dict[str, str] | None:
+    """What says why this run's tail is slow, as a user types it; None for a run that has no flows."""
+    if "flows" not in run.tables:
+        return None
+    words = ["backwater", "explain", str(place), "--run", run.label, "--page"]
+    return {"label": run.label, "command": shlex.join(words)}
 
 
 def left_out(opened: list[Results]) -> set[Path]:
@@ -171,6 +208,7 @@ def numbers(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, A
         "variant": run.params.get("variant", name) if run.params.keys() - {"variant"} else name,
         "named": run.params.get("variant", name),
         "scheme": run.scheme,
+        "ideal": answer.is_ideal(run.scheme),
         "mark": endings.mark(run),
         "digest": run.digest,
         "point": panels.aside(run.params.get("variant", name), run.params),
@@ -181,19 +219,22 @@ def numbers(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, A
     }
 
 
-def curves(run: Run) -> dict[str, Any]:
-    """Distributions, and what is over time."""
+def curves(members: list[Run]) -> dict[str, Any]:
+    """Distributions over runs that differ only in their seed; what is over time, and tables by kind, of the first."""
+    run = members[0]
     names = set(run.tables)
     return {
-        "buffer": series.buffer_cdf(run) if "buffers" in names else None,
-        "active_flows": series.active_flows_cdf(run) if "active_flows" in names else None,
+        "buffer": series.buffer_cdf(members) if "buffers" in names else None,
+        "active_flows": series.active_flows_cdf(members) if "active_flows" in names else None,
         "isolated": series.isolated(run) if "buffers" in names else None,
-        "queueing_delay": series.queueing_delay_cdf(run) if "queueing_delay" in names else None,
-        "queues": series.queues(run) if "queues" in names else [],
-        "pool": series.pool_cdf(run) if "pools" in names else None,
+        "queueing_delay": series.queueing_delay_cdf(members) if "queueing_delay" in names else None,
+        "queues": series.queues(members) if "queues" in names else [],
+        "pool": series.pool_cdf(members) if "pools" in names else None,
         "mmus": series.mmus(run) if "mmus" in names else [],
         "ports": series.ports(run) if "ports" in names else [],
-        "config": series.flat(run.scenario),
+        "hot": links.hot(members) if "ports" in names else [],
+        "collectives": collectives.of_seeds(members) if "flows" in names else [],
+        **series.configuration(run.scenario),
     }
 
 
@@ -215,9 +256,7 @@ def render(data: dict[str, Any]) -> str:
         # Inside a script element only "<" could end it.
         "data": text.replace("<", "\\u003c"),
         "uplot": static("uPlot.iife.min.js"),
-        "flows": static("flows.js"),
-        "network": static("network.js"),
-        "script": static("report.js"),
+        "scripts": "\n".join(['"use strict";', "(() => {", *(static(f"{name}.js") for name in SCRIPTS), "})();"]),
     }
     page = static("report.html")
     for name, value in parts.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,17 @@ def middle(low: int, high: int | None) -> float:
     return float(np.sqrt(max(low, top / 3) * top))
 
 
-def buffer_cdf(run: Run) -> dict[str, list[float]]:
+def pooled(runs: Sequence[Run], name: str) -> pa.Table:
+    """A table of several runs that differ only in their seed, with the `run` of each row."""
+    parts = [run.table(name) for run in runs]
+    return pa.concat_tables(
+        part.append_column("run", pa.array(np.full(part.num_rows, i), pa.int64())) for i, part in enumerate(parts)
+    ).unify_dictionaries()
+
+
+def buffer_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
     """Occupancy of every switch at every sample, bytes."""
-    return cdf(run.table("buffers")["buffered_bytes"].to_numpy())
+    return cdf(pooled(runs, "buffers")["buffered_bytes"].to_numpy())
 
 
 def cdf(values: npt.NDArray[Any]) -> dict[str, list[float]]:
@@ -61,11 +70,9 @@ def cdf(values: npt.NDArray[Any]) -> dict[str, list[float]]:
     return {"value": at[last].tolist(), "share": SHARES[last].tolist()}
 
 
-def active_flows_cdf(run: Run) -> dict[str, list[float]]:
-    """Flows with data in an egress port, over all samples of the ports that ever held data."""
-    table = run.table("active_flows")
-    peaks = table.group_by(["node", "port"]).aggregate([("flows", "max")])
-    used = table.join(peaks.filter(pc.greater(peaks["flows_max"], 0)), ["node", "port"], join_type="left semi")
+def active_flows_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
+    """Flows with data in an egress port, over all samples of the ports that ever held data in their run."""
+    used = ever_above_zero(pooled(runs, "active_flows"), ["run", "node", "port"], "flows")
     return counted_cdf(used["flows"].to_numpy(), used["samples"].to_numpy())
 
 
@@ -89,22 +96,23 @@ def isolated(run: Run) -> dict[str, list[float]] | None:
     }
 
 
-def queues(run: Run) -> list[dict[str, Any]]:
+def queues(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Each egress port that was sampled: its name, bytes queued over time in seconds, and their distribution.
 
-    Of more than `PORTS` ports the longest queue over time, and the distribution of all.
+    Of more than `PORTS` ports the longest queue over time, and the distribution of all. Over time it is the first
+    run's; distributions are of all runs, which differ only in their seed.
     """
-    table = run.table("queues")
+    table, everything = runs[0].table("queues"), pooled(runs, "queues")
     rows = table.group_by(["node", "peer"], use_threads=False).aggregate([]).to_pylist()
     if len(rows) > PORTS:
         longest = table.group_by("time_ps").aggregate([("queued_bytes", "max")]).sort_by("time_ps")
         name = f"longest of {len(rows)} ports"
-        return [queue(name, longest["time_ps"], longest["queued_bytes_max"], table["queued_bytes"])]
+        return [queue(name, longest["time_ps"], longest["queued_bytes_max"], everything["queued_bytes"])]
     drawn = []
     for row in rows:
-        mine = table.filter(pc.and_(pc.equal(table["node"], row["node"]), pc.equal(table["peer"], row["peer"])))
-        name = f"{row['node']} to {row['peer']}"
-        drawn.append(queue(name, mine["time_ps"], mine["queued_bytes"], mine["queued_bytes"]))
+        here = (pc.field("node") == row["node"]) & (pc.field("peer") == row["peer"])
+        mine, samples = table.filter(here), everything.filter(here)["queued_bytes"]
+        drawn.append(queue(f"{row['node']} to {row['peer']}", mine["time_ps"], mine["queued_bytes"], samples))
     return drawn
 
 
@@ -119,12 +127,16 @@ def queue(name: str, time_ps: pa.ChunkedArray, over_time: pa.ChunkedArray, sampl
     }
 
 
-def pool_cdf(run: Run) -> dict[str, list[float]]:
-    """Bytes in a shared pool, over all samples of the pools that ever held any."""
-    table = run.table("pools")
-    peaks = table.group_by(["node", "mmu"]).aggregate([("used_bytes", "max")])
-    used = table.join(peaks.filter(pc.greater(peaks["used_bytes_max"], 0)), ["node", "mmu"], join_type="left semi")
+def pool_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
+    """Bytes in a shared pool, over all samples of the pools that ever held any in their run."""
+    used = ever_above_zero(pooled(runs, "pools"), ["run", "node", "mmu"], "used_bytes")
     return cdf(used["used_bytes"].to_numpy())
+
+
+def ever_above_zero(table: pa.Table, keys: list[str], column: str) -> pa.Table:
+    """The rows of those groups in which the column is above zero anywhere."""
+    peaks = table.group_by(keys).aggregate([(column, "max")])
+    return table.join(peaks.filter(pc.greater(peaks[f"{column}_max"], 0)), keys, join_type="left semi")
 
 
 def mmus(run: Run) -> list[dict[str, Any]]:
@@ -145,9 +157,9 @@ def mmus(run: Run) -> list[dict[str, Any]]:
     return rows
 
 
-def queueing_delay_cdf(run: Run) -> dict[str, list[float]]:
+def queueing_delay_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
     """Time of data packets in egress queues, all layers; a bin stands at its upper end."""
-    table = run.table("queueing_delay")
+    table = pooled(runs, "queueing_delay")
     delays = pc.coalesce(table["delay_high_ns"], table["delay_low_ns"])
     return counted_cdf(delays.to_numpy(), table["packets"].to_numpy())
 
@@ -200,6 +212,26 @@ def ports(run: Run) -> list[dict[str, Any]]:
 def kind(node: str) -> str:
     """`leaf12` to `leaf`."""
     return re.sub(r"[\d_.\-]+$", "", node) or node
+
+
+SWITCH_TABLES = {
+    "pfc": {("backpressure", "pfc")},
+    "bfc": {("backpressure", "bfc"), ("assignment", "dynamic"), ("assignment", "homa-dynamic")},
+    "flowsail": {("backpressure", "flowsail"), ("backpressure", "per-flow"), ("assignment", "flowsail")},
+}
+"""Tables of a switch, and which values of which keys use them."""
+
+
+def configuration(scenario: dict[str, Any]) -> dict[str, Any]:
+    """A scenario as dotted keys under `config`, without the tables that its scheme does not use, which are `unused`."""
+    switches = [one["switch"] for one in (scenario, *scenario.get("region", [])) if isinstance(one.get("switch"), dict)]
+    settings = {(key, one.get(key)) for one in switches for key in ("backpressure", "assignment")}
+    unused = [f"switch.{table}" for table, users in SWITCH_TABLES.items() if not users & settings]
+    host = scenario.get("host", {})
+    used = (host.get("transport"), host.get("recovery"))
+    unused += [f"host.{name}" for name, value in host.items() if isinstance(value, dict) and name not in used]
+    config = {key: value for key, value in flat(scenario).items() if ".".join(key.split(".")[:2]) not in unused}
+    return {"config": config, "unused": unused}
 
 
 def flat(value: Any, prefix: str = "") -> dict[str, str]:

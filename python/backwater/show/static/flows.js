@@ -1,10 +1,9 @@
-"use strict";
-// Flows that were explained: dots over the slowdowns, a list, and of the one that the reader picks where its time went, its rate and,
-// in the network over time, its way. `kit` is what report.js draws everything with.
-window.explainedFlows = (kit) => {
-  const { el, choice, section, style, lineChart, charts, table, bytes, seconds, bits, percent, state } = kit;
-  const runs = kit.runs.filter((run) => run.explained);
-  if (runs.length === 0) return null;
+// Flows that were explained: why they were slow, dots over the slowdowns, a list, and for the one that the reader picks where its time
+// went, its rate and, in the network over time, its path.
+const explainedFlows = () => {
+  const explained = bySeed(runs).filter((run) => run.explained);
+  if (explained.length === 0) return null;
+  const state = settings("why", { run: [explained.map((run) => run.name), explained[0].name], axis: [["life", "run"], "life"] });
 
   const ROWS = 8;
   const colours = {
@@ -12,15 +11,14 @@ window.explainedFlows = (kit) => {
     "acks-and-frames": "--c7", transport: "--c5", recovery: "--c6", idle: "--rule", link: "--soft",
   };
   const square = (why) => el("i", { class: "square", style: `background: var(${colours[why]})`, "aria-hidden": "true" });
-  const find = (name) => runs.find((run) => run.name === name);
-  let run = find(state.run) ?? runs[0], at = null, flow = null, first = 0, asked = 0;
-  state.axis ??= "life";
+  const find = (name) => explained.find((run) => run.name === name);
+  let run = find(state.run), at = null, flow = null, first = 0, asked = 0;
 
-  const about = el("p", { class: "note" });
+  const about = el("p", { class: "finding" });
   const causes = el("div");
   const listed = el("div", { id: "flow-list" });
   const said = el("output", { class: "when", role: "status" });
-  const chooser = el("select", { onchange: (event) => show(find(event.target.value)) }, ...runs.map((one) => el("option", { value: one.name }, one.name)));
+  const chooser = el("select", { onchange: (event) => show(find(event.target.value)) }, ...explained.map((one) => el("option", { value: one.name }, one.name)));
   const number = el("input", { type: "text", inputmode: "numeric", size: 9, "aria-label": "Number of a flow" });
   const button = (text, onclick, of = {}) => el("button", { type: "button", onclick, ...of }, text);
   const [before, after, where] = [button("Before", () => turn(-ROWS)), button("After", () => turn(ROWS)), el("span", { class: "when" })];
@@ -30,11 +28,11 @@ window.explainedFlows = (kit) => {
 
   // ---- which flow
 
-  const unpack = ({ explained }, block) => ((explained.unpacked ??= [])[block] ??= kit.inflate(explained.details[block])
+  const unpack = ({ explained: of }, block) => ((of.unpacked ??= [])[block] ??= inflate(of.details[block])
     .then((buffer) => JSON.parse(new TextDecoder().decode(buffer))));
   // While nothing else is to do, so that no pick has to wait for it.
   const ahead = async () => {
-    for (const of of runs) for (const block of of.explained.details.keys()) {
+    for (const of of explained) for (const block of of.explained.details.keys()) {
       await new Promise((idle) => (window.requestIdleCallback ?? setTimeout)(idle));
       if (!panel.isConnected) return;
       await unpack(of, block);
@@ -54,7 +52,8 @@ window.explainedFlows = (kit) => {
   const close = () => { asked++; at = flow = null; draw(); number.focus(); };
   const show = (of) => {
     [run, first, at, flow] = [of, 0, null, null];
-    state.run = chooser.value = of.name;
+    set("why", "run", of.name);
+    chooser.value = of.name;
     draw();
   };
   const look = (event) => {
@@ -68,14 +67,14 @@ window.explainedFlows = (kit) => {
 
   const drawList = () => {
     const { told, left_out: left, causes: rows, flow: numbers, class: classes, size, slowdown } = run.explained;
-    about.textContent = told + (left ? ` The ${numbers.length} slowest are here.` : "");
+    about.textContent = `${run.name}, ${told}` + (left ? ` The ${numbers.length} slowest are here.` : "");
     causes.replaceChildren(table([{ name: "where", text: true }, { name: "what", text: true }, { name: "share" }, { name: "mean" }],
       rows.map(([where, what, share, mean]) => [where, what, percent(share), seconds(mean)]), "Where these flows spent their time"));
     const last = Math.min(first + ROWS, numbers.length);
     listed.replaceChildren(table([{ name: "flow", text: true }, { name: "class", text: true }, { name: "size" }, { name: "slowdown" }],
       numbers.slice(first, last).map((one, j) => [
         { class: "whole", show: button(String(one), () => pick(run, first + j, true), { class: "link", "aria-pressed": String(first + j === at) }) },
-        classes[first + j], bytes(size[first + j]), kit.brief(slowdown[first + j])]), "Explained flows"));
+        classes[first + j], bytes(size[first + j]), brief(slowdown[first + j])]), "Explained flows"));
     [before.disabled, after.disabled] = [first === 0, last === numbers.length];
     where.textContent = `${first + 1} to ${last} of ${numbers.length}`;
   };
@@ -114,7 +113,7 @@ window.explainedFlows = (kit) => {
       point(time - span, (got[i] * 8) / span);
       if (i + 1 === end.length || end[i + 1] - time > 1.5 * span) point(time, 0);
     });
-    return { name: `flow ${flow.flow}`, index: kit.lineOf(run), x, y };
+    return { name: `flow ${flow.flow}`, index: lineOf(run), x, y };
   };
   const whole = () => [0, run.network ? run.network.ends.at(-1) : run.summary.sim_time_ps * 1e-12];
   const range = () => {
@@ -123,7 +122,7 @@ window.explainedFlows = (kit) => {
   };
   const drawRate = (holder) => lineChart("flow-rate", holder, [steps()], { label: "time", format: seconds, range: range() },
     { label: "rate", format: bits, range: (u, low, high) => [0, (high || 1) * 1.05] },
-    { stepped: true, height: 190, wide: kit.WIDE, marks: [{ x: flow.from, text: "arrives" }, { x: flow.to, text: "complete" }] });
+    { stepped: true, height: 190, wide: WIDE, marks: [{ x: flow.from, text: "arrives" }, { x: flow.to, text: "complete" }] });
   const drawPanel = () => {
     panel.hidden = flow === null;
     if (flow === null) { charts["flow-rate"]?.destroy(); delete charts["flow-rate"]; return; }
@@ -133,29 +132,29 @@ window.explainedFlows = (kit) => {
     shown.replaceChildren(
       el("dl", { class: "strip" },
         tile("Size", bytes(flow.size), flow.class), tile("From", flow.src), tile("To", flow.dst), tile("Arrives", seconds(flow.from)),
-        tile("Completion time", seconds(flow.to - flow.from), `ideal ${seconds(flow.ideal)}`), tile("Slowdown", kit.brief(flow.slowdown))),
+        tile("Completion time", seconds(flow.to - flow.from), `ideal ${seconds(flow.ideal)}`), tile("Slowdown", brief(flow.slowdown))),
       ...bar(), tree(),
       el("p", { class: "note" }, "What its receiver got, without headers."),
-      el("div", { class: "controls" }, choice("Time axis", [["life", "the flow's"], ["run", "the run's"]], state.axis, (v) => { state.axis = v; drawRate(holder); follow(); })),
+      el("div", { class: "controls" }, choice("Time axis", [["life", "the flow's"], ["run", "the run's"]], state.axis, (v) => { set("why", "axis", v); drawRate(holder); follow(); })),
       holder);
     drawRate(holder);
   };
 
-  const follow = () => kit.net.follow?.(flow && { run: run.name, name: `flow ${flow.flow}`, from: flow.from, to: flow.to, way: flow.way, range: range() });
+  const follow = () => networkOfFlows.follow?.(flow && { run: run.name, name: `flow ${flow.flow}`, from: flow.from, to: flow.to, way: flow.way, range: range() });
   const draw = () => { drawList(); drawPanel(); follow(); charts.slowdown?.ring?.(); };
 
   Object.assign(window.backwater, { flow: () => flow, dots: () => charts.slowdown.dots.flatMap(({ of }) => of) });
-  kit.redraw(() => { drawList(); drawPanel(); });
+  redraws.push(() => { drawList(); drawPanel(); });
   requestAnimationFrame(ahead);
   // The dots of a class, for the plot of slowdowns.
-  const dots = (flows) => runs.filter((of) => !of.left_out).map((of) => {
+  const dots = (flows) => explained.filter((of) => !of.left_out).map((of) => {
     const { class: classes, size, slowdown } = of.explained;
-    return { colour: kit.lineOf(of), of: classes.flatMap((name, i) => (name === flows ? [{ x: size[i], y: slowdown[i], i, run: of }] : [])) };
+    return { colour: lineOf(of), of: classes.flatMap((name, i) => (name === flows ? [{ x: size[i], y: slowdown[i], i, run: of }] : [])) };
   });
-  const node = section("Explained flows",
-    "A dot in the plot above is a flow that backwater explain followed. Pick a dot, or a flow here, to see where its time went.",
-    runs.length > 1 ? el("div", { class: "controls" }, el("label", { class: "select" }, "Run ", chooser)) : null,
-    about, el("details", {}, el("summary", {}, "Where their time went"), causes),
+  const node = section("why", "Why the tail is slow",
+    { note: "backwater explain followed these flows. Each is a dot in the plot above. Pick a dot, or a flow here, to see where its time went." },
+    explained.length > 1 ? el("div", { class: "controls" }, el("label", { class: "select" }, "Run ", chooser)) : null,
+    about, el("details", { open: "" }, el("summary", {}, "Where their time went"), causes),
     el("form", { class: "player", onsubmit: look }, el("label", { class: "select" }, "Flow ", number), button("Show", look), said),
     listed, el("div", { class: "player" }, before, after, where), panel);
   return { node, dots, pick: (dot) => pick(dot.run, dot.i, true), isPicked: (dot) => dot.run === run && dot.i === at };

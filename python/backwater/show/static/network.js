@@ -1,15 +1,18 @@
-"use strict";
-// The network over time: nodes in layers, links by what they carried, held or kept waiting, over a span that the reader picks.
-// `kit` is what report.js draws everything with.
-window.networkOverTime = (kit) => {
-  const { el, choice, section, style, lineChart, charts, table, swatch, brief, bytes, seconds, bits, percent, state } = kit;
-  const runs = kit.runs.filter((run) => run.network);
-  if (runs.length === 0) return null;
+// The network over time: nodes in layers, links by what they carried, paused or kept waiting, over a span that the reader picks.
+// Axes of charts that share their time begin at one place.
+const WIDE = 84;
+// What the network does for flows.js: `follow` shows a flow's path.
+const networkOfFlows = {};
 
-  const inflate = async (text, kind) => new kind(await kit.inflate(text));
+const networkOverTime = () => {
+  const recorded = bySeed(runs).filter((run) => run.network);
+  if (recorded.length === 0) return null;
+  const state = settings("network", { run: [recorded.map((run) => run.name), recorded[0].name], paint: [["use", "held", "queue"], "use"] });
+
+  const unpackAs = async (text, kind) => new kind(await inflate(text));
   // Numbers in their units: share of the link, bytes, things held at a time.
   const unpack = async (net) => {
-    const [use, queue, held] = await Promise.all([inflate(net.use, Uint8Array), inflate(net.queue, Uint16Array), inflate(net.held, Uint16Array)]);
+    const [use, queue, held] = await Promise.all([unpackAs(net.use, Uint8Array), unpackAs(net.queue, Uint16Array), unpackAs(net.held, Uint16Array)]);
     const scaled = (values, step) => Float32Array.from(values, (v) => v * step);
     return { use: scaled(use, 1 / 200), queue: scaled(queue, net.most.queue / 65535), held: scaled(held, net.most.held / 65535) };
   };
@@ -19,8 +22,6 @@ window.networkOverTime = (kit) => {
     held: { name: "pauses", format: (v) => brief(v, 2), of: "held by neighbours at a time, all links", colour: "--bad", gather: "mean" },
     queue: { name: "queues", format: bytes, of: "bytes queued, all ports", colour: "--c4", gather: "max" },
   };
-  state.run = runs.some((run) => run.name === state.run) ? state.run : runs[0].name;
-  state.paint ??= "use";
   let run, net, values, spans, link = null, span = [0, 0], shown, playing = null;
   let followed = null, way = []; // A flow, its run and links of its way here.
 
@@ -31,8 +32,8 @@ window.networkOverTime = (kit) => {
   const slider = el("input", { type: "range", min: 0, value: 0, step: 1, "aria-label": "Time" });
   const play = el("button", { type: "button" }, "Play");
   const rows = el("div", { id: "network-links" });
-  const chooser = el("select", { onchange: (event) => { state.run = event.target.value; open(); } },
-    ...runs.map((one) => el("option", { value: one.name, selected: one.name === state.run ? "" : undefined }, one.name)));
+  const chooser = el("select", { onchange: (event) => { set("network", "run", event.target.value); open(); } },
+    ...recorded.map((one) => el("option", { value: one.name, selected: one.name === state.run ? "" : undefined }, one.name)));
   const about = el("p", { class: "note", role: "status" });
 
   const name = (i) => net.nodes[net.links[i][0]].name + " to " + net.nodes[net.links[i][1]].name;
@@ -152,7 +153,7 @@ window.networkOverTime = (kit) => {
 
   const range = (u, low, high) => (way.length ? followed.range : low < high ? [low, high] : uPlot.rangeNum(low, high, 0.1, true));
   const chart = (id, holder, lines, label, format) => lineChart(id, holder, lines, { label: "time", format: seconds, range },
-    { label, format, range: (u, low, high) => [0, (high || 1) * 1.05] }, { height: 190, wide: kit.WIDE, onspan: (from, to) => setSpan(at(from), at(to)), band: () => [startOf(span[0]), net.ends[span[1]]] });
+    { label, format, range: (u, low, high) => [0, (high || 1) * 1.05] }, { height: 190, wide: WIDE, onspan: (from, to) => setSpan(at(from), at(to)), band: () => [startOf(span[0]), net.ends[span[1]]] });
   const at = (time) => { const i = net.ends.findIndex((end) => time <= end); return i < 0 ? spans - 1 : i; };
   const times = () => net.ends.map((end, s) => (end + startOf(s)) / 2);
   let drawn = null; // The network that the chart is of.
@@ -199,7 +200,7 @@ window.networkOverTime = (kit) => {
 
   const open = async () => {
     stop();
-    run = runs.find((one) => one.name === state.run);
+    run = recorded.find((one) => one.name === state.run);
     const mine = (net = run.network);
     link = null; spans = net.ends.length; slider.max = spans - 1;
     about.textContent = "Unpacking …";
@@ -223,12 +224,12 @@ window.networkOverTime = (kit) => {
     paint();
     drawDetail();
   };
-  kit.net.follow = (flow) => {
+  networkOfFlows.follow = (flow) => {
     const before = followed;
     followed = flow;
     stop();
     if (!run || (!flow && !before)) return undefined;
-    if (flow && flow.run !== run.name && runs.some((one) => one.name === flow.run)) {
+    if (flow && flow.run !== run.name && recorded.some((one) => one.name === flow.run)) {
       state.run = chooser.value = flow.run;
       return open();
     }
@@ -237,11 +238,11 @@ window.networkOverTime = (kit) => {
   const draw = () => { if (values && net?.values) { drawOverview(); paint(); drawDetail(); } };
   window.backwater.network = () => ({ span, way: way.map(name), link: link === null ? null : name(link), spans, run: run?.name, over: (what) => Object.fromEntries(net.links.map((_, i) => [name(i), over(what)[i]])) });
 
-  kit.redraw(() => (values ? draw() : open()));
-  return section("The network over time",
-    "What every link carried, what its neighbour held of it, and what waited for it. Drag over the upper chart to pick a span of time, or move the slider; pick a link in the picture or the table to see it alone.",
+  redraws.push(() => (values ? draw() : open()));
+  return section("network", "The network over time",
+    { note: "What every link carried, how much of it its neighbour paused, and what waited for it. Drag over the upper chart to pick a span of time, or move the slider. Pick a link in the picture or the table to see it alone." },
     el("div", { class: "controls", id: "network-controls" },
-      runs.length > 1 ? el("label", { class: "select" }, "Run ", chooser) : null,
-      choice("Show", Object.entries(paints).map(([id, { name }]) => [id, name]), state.paint, (v) => { state.paint = v; draw(); })),
+      recorded.length > 1 ? el("label", { class: "select" }, "Run ", chooser) : null,
+      choice("Show", Object.entries(paints).map(([id, { name }]) => [id, name]), state.paint, (v) => { set("network", "paint", v); draw(); })),
     about, overview, el("div", { class: "player" }, play, slider, when), canvas, rows, detail);
 };

@@ -1,0 +1,158 @@
+"""Hot links, collectives and pooled distributions of the page are what the tables say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import chromium
+from backwater import Experiment, Results
+from backwater.judge import panels
+from backwater.show import collectives, links, report, series
+from conftest import ROOT
+from test_report import embedded
+from test_report import series as drawn_series
+
+
+@pytest.fixture(scope="module")
+def seeded(smoke: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Two schemes and two seeds."""
+    sets = {"measure.queueing_delay": True, "measure.active_flows": True, "sweep.scheme": ["bfc", "dctcp"]}
+    return Experiment(smoke, seeds=2, sets=sets).simulate(tmp_path_factory.mktemp("runs") / "seeded")
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Collectives on an idle network, whose times are known by hand."""
+    place = tmp_path_factory.mktemp("runs") / "idle"
+    return Experiment(ROOT / "experiments" / "collectives" / "idle.toml", seeds=2).simulate(place)
+
+
+def test_hot_links_are_the_first_of_the_table(seeded: Results) -> None:
+    members = [run for run in seeded.runs if run.scheme == "bfc"]
+    rows = [
+        (f"{row['node']} to {row['peer']}", run.params["seed"], row, run.summary["sim_time_ps"])
+        for run in members
+        for row in run.table("ports").to_pylist()
+    ]
+    shown = links.hot(members)
+    for key, column in (("use", "utilisation"), ("pfc", "pfc_paused_ps"), ("bfc", "bfc_paused_queue_ps")):
+        values = [row[column] / (1 if key == "use" else span) for _, _, row, span in rows]
+        expected = sorted((value for value in values if value > 0), reverse=True)[: links.SHOWN]
+        assert sorted((one[key] for one in shown), reverse=True)[: len(expected)] == pytest.approx(expected)
+    by_name = {(link, seed): (row, span) for link, seed, row, span in rows}
+    assert any(one["bfc"] > 0 for one in shown), "BFC pauses queues here"
+    for one in shown:
+        row, span = by_name[one["link"], one["seed"]]
+        assert one["use"] == row["utilisation"]
+        assert one["bfc"] == pytest.approx(row["bfc_paused_queue_ps"] / span)
+        assert one["by"] == row["peer"]
+        onward = [other for _, seed, other, _ in rows if (other["node"], seed) == (row["peer"], one["seed"])]
+        busiest = max(onward, key=lambda other: other["utilisation"])
+        if busiest["peer"] != row["node"]:
+            assert (one["next"], one["next_use"]) == (busiest["peer"], busiest["utilisation"])
+
+
+def test_browser_lists_hot_links_by_utilisation_or_pause_time(
+    browser: chromium.Page, seeded: Results, tmp_path: Path
+) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(report.render(report.page_data([seeded], panels.read(seeded))))
+    browser.open(page.as_uri())
+    hot = {run["variant"]: run["hot"] for run in embedded(page)["runs"]}
+    cells = "[...document.querySelectorAll('#links tbody tr')].map((row) => row.children[0].textContent)"
+    by_use = sorted(hot["bfc"], key=lambda row: -row["use"])[: links.SHOWN]
+    assert browser.evaluate(cells) == [row["link"] for row in by_use]
+    browser.click("#links input[value=pause]")
+    by_pause = sorted((row for row in hot["bfc"] if row["bfc"] > 0), key=lambda row: -row["bfc"])[: links.SHOWN]
+    assert browser.evaluate(cells) == [row["link"] for row in by_pause]
+    assert by_pause[0]["by"] in browser.evaluate("document.querySelector('#links tbody tr').textContent")
+    assert browser.console == []
+
+
+def test_distributions_are_of_all_seeds(seeded: Results) -> None:
+    members = [run for run in seeded.runs if run.scheme == "bfc"]
+    assert len(members) == 2
+    everything = np.sort(np.concatenate([run.table("buffers")["buffered_bytes"].to_numpy() for run in members]))
+    (page,) = (run for run in report.page_data([seeded])["runs"] if run["scheme"] == "bfc")
+    assert page["buffer"]["value"][-1] == everything[-1]
+    for value, share in zip(page["buffer"]["value"], page["buffer"]["share"], strict=True):
+        assert share <= np.mean(everything <= value) + 1e-9
+        assert share > np.mean(everything < value) - 1e-9
+    alone = [series.queueing_delay_cdf([run]) for run in members]
+    packets = [sum(run.table("queueing_delay")["packets"].to_pylist()) for run in members]
+    both = series.queueing_delay_cdf(members)
+    assert both == page["queueing_delay"]
+    longest = max(one["value"][-1] for one in alone)
+    assert both["value"][-1] == longest
+    at = alone[0]["value"][0]
+    share = [
+        next((s for v, s in reversed(list(zip(one["value"], one["share"], strict=True))) if v <= at), 0.0)
+        for one in alone
+    ]
+    assert dict(zip(both["value"], both["share"], strict=True))[at] == pytest.approx(np.average(share, weights=packets))
+
+
+def test_iterations_of_collectives_take_what_they_take_by_hand(idle: Results) -> None:
+    found = {run.params["variant"]: collectives.of_seeds([run])[0] for run in idle.runs if run.params["seed"] == 1}
+    ring = found["ring"]
+    # 30 steps of 1 us of work and T(1 KB) = 2.16768 us, which all ranks take at the same time.
+    assert ring["times"] == pytest.approx([95.0304e-6] * 10)
+    assert ring["completion"]["value"] == pytest.approx(950.304e-6)
+    assert [ring["mean"]["value"], ring["slowest"]] == pytest.approx([95.0304e-6] * 2)
+    assert ring["last"] is None, "no rank is later than the others"
+    assert ring["bus"] == pytest.approx(8 * 16_000 * 2 * 15 / 16 / 95.0304e-6)
+    assert (ring["ranks"], ring["iterations"], ring["pattern"]) == (16, 10, "ring")
+    pipeline = found["pipeline"]
+    assert pipeline["completion"]["value"] == pytest.approx(1473.275e-6, rel=1e-3)
+    assert sum(pipeline["times"]) == pytest.approx(pipeline["completion"]["value"])
+    assert (pipeline["ranks"], pipeline["iterations"], pipeline["last"]) == (8, 64, None)
+    for run in idle.runs:
+        (known,) = run.summary["collectives"]
+        (shown,) = collectives.of_seeds([run])
+        assert shown["completion"]["value"] == pytest.approx(known["completion_ps"] * 1e-12)
+
+
+def test_the_slowest_rank_is_the_one_that_is_last_alone_most_often() -> None:
+    hosts = ["a", "b", "c"] * 4
+    finished = np.array([1.0, 1.0, 3.0, 4.0, 4.0, 7.0, 8.0, 9.0, 8.0, 11.0, 11.0, 11.0])
+    workload = {"class": "w", "kind": "collective", "pattern": "ring", "bytes": "3 KB", "iterations": 4}
+    one = collectives.iterations_of(workload, hosts, 3, finished)
+    assert one.last_byte == ["c", "c", "b", None]
+    assert one.times.tolist() == [3.0, 4.0, 2.0, 2.0]
+    assert collectives.last([one]) == {"host": "c", "times": 2, "of": 4, "behind": pytest.approx(2.5)}
+    finished[7] = np.nan
+    cut = collectives.iterations_of(workload, hosts, 3, finished)
+    assert cut.ends.tolist() == [3.0, 7.0], "what did not end everywhere counts for nothing"
+
+
+def test_browser_shows_collectives(browser: chromium.Page, idle: Results, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(report.render(report.page_data([idle], panels.read(idle))))
+    browser.open(page.as_uri())
+    text = browser.evaluate("document.getElementById('collectives').innerText")
+    assert "95 µs" in text
+    assert "2.53 Gb/s" in text
+    assert {len(points) for points in drawn_series(browser, "collectives").values()} == {10, 64}
+    assert browser.console == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "better"),
+    [
+        ({"slowdown": "p99", "sizes": "<=3000"}, "lower"),
+        ({"quotient": [{"slowdown": "p99"}, {"variant": "BFC", "slowdown": "p99"}]}, "lower"),
+        ({"product": [1e-9, {"summary": "throughput[class=a].goodput_bps"}]}, "higher"),
+        ({"summary": "buffer.p99_bytes"}, "lower"),
+        ({"summary": "drops.credit"}, None),
+        ({"summary": "pause.bfc_pauses"}, None),
+        ({"quotient": [1, {"slowdown": "p99"}]}, None),
+        ({"fct": "mean", "spread": "deviation"}, None),
+        ({"result": "queues"}, None),
+        (3, None),
+    ],
+)
+def test_it_is_known_which_end_of_a_panel_to_prefer(expression: object, better: str | None) -> None:
+    assert panels.better(expression) == better

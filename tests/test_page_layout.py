@@ -1,0 +1,294 @@
+"""The page answers first: its order, its height, and what it offers besides charts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import chromium
+from backwater import Experiment, Results
+from backwater.judge import panels
+from backwater.show import report
+from test_report import embedded, series
+
+WIDE, PHONE = (1280, 900), (390, 844)
+"""Windows at which the page is looked at, in pixels."""
+
+LIKE_FIGURE_9 = """
+extends = "{base}"
+name = "like-fig9"
+description = "Eight variants and five seeds, as in BFC's figure 9, on a small network."
+
+[measure]
+active_flows = true
+size_bins = ["1 KB", "3 KB", "10 KB", "30 KB", "100 KB", "200 KB", "1 MB", "3 MB"]
+
+[without]
+"BFC" = "BFC-no-pausing"
+
+[figure]
+paper = "bfc"
+number = "9"
+title = "Made up"
+missing = []
+panels = [
+    {{ label = "p99 slowdown, flows up to 3 KB", value = {tail} }},
+    {{ label = "relative to BFC", value = {{ quotient = [{tail}, {tail_of_bfc}] }} }},
+    {{ label = "average slowdown, flows above 3 KB", value = {{ slowdown = "mean", sizes = ">3000" }} }},
+]
+published = [
+    {{ panel = "relative to BFC", variant = "DCTCP", value = 5 }},
+    {{ panel = "relative to BFC", variant = "DCTCP", value = 30 }},
+    {{ panel = "relative to BFC", variant = "HPCC", value = 2 }},
+]
+"""
+TAIL = '{ slowdown = "p99", sizes = "<=3000" }'
+VARIANTS = {
+    "BFC": "bfc",
+    "BFC-no-pausing": "bfc",
+    "Ideal-FQ": "ideal-fq",
+    "DCTCP": "dctcp",
+    "DCQCN": "dcqcn",
+    "HPCC": "hpcc",
+    "Timely": "timely",
+    "ExpressPass": "expresspass",
+}
+
+
+@pytest.fixture(scope="module")
+def like_figure_9(smoke: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    text = LIKE_FIGURE_9.format(base=smoke, tail=TAIL, tail_of_bfc=TAIL.replace("{", '{ variant = "BFC",'))
+    for name, scheme in VARIANTS.items():
+        text += f'\n[[variant]]\nname = "{name}"\nscheme = "{scheme}"\n'
+        text += '"switch.backpressure" = "none"\n' if name == "BFC-no-pausing" else ""
+    scenario = tmp_path_factory.mktemp("scenario") / "like-fig9.toml"
+    scenario.write_text(text)
+    done = Experiment(scenario, seeds=5).simulate(tmp_path_factory.mktemp("runs") / "like-fig9")
+    data = page_data(done)
+    data["claims"] = [
+        {"claim": f"x.{i}", "metric": "m", "says": "It is so. " * 12, "expected": "1", "measured": "2 " * 99}
+        | {"verdict": verdict}
+        for i in range(7)
+        for verdict in ("pass", "fail", "not-run")
+    ]
+    (done.path / "report.html").write_text(report.render(data))
+    return done
+
+
+def page_data(results: Results) -> dict[str, Any]:
+    return report.page_data([results], panels.read(results))
+
+
+def look(browser: chromium.Page, page: Path, window: tuple[int, int] = WIDE, at: str = "") -> None:
+    width, height = window
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": window == PHONE}
+    browser.call("Emulation.setDeviceMetricsOverride", **metrics)
+    browser.open("about:blank")
+    browser.open(page.as_uri() + at)
+    assert browser.console == []
+
+
+def top_of(browser: chromium.Page, selector: str) -> float:
+    return browser.evaluate(f"document.querySelector({selector!r}).getBoundingClientRect().top + scrollY")
+
+
+def test_the_first_chart_is_on_the_first_screen_and_the_page_is_short(
+    browser: chromium.Page, like_figure_9: Results
+) -> None:
+    for window, most in ((WIDE, 5000), (PHONE, 9000)):
+        look(browser, like_figure_9.path / "report.html", window)
+        assert browser.evaluate("document.documentElement.scrollHeight") < most
+        assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing hangs over the side"
+        assert top_of(browser, "#panels svg") < 900
+        folded = browser.evaluate("[...document.querySelectorAll('.body details')].some((one) => one.open)")
+        assert not folded, "details wait to be asked for"
+
+
+def test_the_answer_comes_first_and_claims_and_configuration_last(
+    browser: chromium.Page, like_figure_9: Results
+) -> None:
+    look(browser, like_figure_9.path / "report.html")
+    order = ["#answer", "#panels", "#links", "#slowdown", "#buffer", "#drops", "#runs", "#claims", "#configuration"]
+    tops = [top_of(browser, selector) for selector in order]
+    assert tops == sorted(tops)
+    listed = browser.evaluate("[...document.querySelectorAll('nav a')].map((one) => one.getAttribute('href'))")
+    assert [f"#{name.lstrip('#')}" for name in listed] == listed
+    assert set(order) - {"#answer"} <= set(listed)
+    assert all(browser.evaluate(f"document.querySelector({name!r}) !== null") for name in listed)
+    browser.evaluate("scrollTo(0, 2000)")
+    assert browser.evaluate("document.querySelector('nav').getBoundingClientRect().top") >= 0, "contents stay in sight"
+    browser.click("nav a[href='#claims']")
+    assert browser.evaluate("document.querySelector('#claims details').open"), "what is linked to is unfolded"
+    look(browser, like_figure_9.path / "report.html", PHONE)
+    assert not browser.evaluate("document.querySelector('nav details').open"), "contents are folded on a phone"
+
+
+def test_dots_bands_and_the_line_at_the_reference_stand_where_values_are(
+    browser: chromium.Page, like_figure_9: Results
+) -> None:
+    page = like_figure_9.path / "report.html"
+    look(browser, page)
+    data = embedded(page)
+    drawn = browser.evaluate("[...document.querySelectorAll('#panels .dot')].map((dot) => dot.textContent)")
+    assert len(drawn) == sum(run["value"] is not None for panel in data["panels"] for run in panel["runs"])
+    assert not any("BFC-no-pausing" in words for words in drawn)
+    published = [words for words in drawn if "published" in words]
+    assert [words.split("published ")[1] for words in published] in (["5 to 30", "2"], ["2", "5 to 30"])
+    assert browser.evaluate("document.querySelectorAll('#panels rect.published').length") == 1
+    assert browser.evaluate("document.querySelectorAll('#panels path.published').length") == 1
+    first, relative, _ = data["panels"]
+    assert [panel["better"] for panel in data["panels"]] == ["lower"] * 3
+    bfc = next(run["value"] for run in first["runs"] if run["variant"] == "BFC")
+    assert first["reference"] == {"name": "BFC", "value": bfc}
+    assert relative["reference"] == {"name": "BFC", "value": pytest.approx(1)}
+    order = [words.split(", ")[-1].split(":")[0] for words in drawn[: len(first["runs"])]]
+    by_value = sorted(first["runs"], key=lambda run: run["value"])
+    assert order == [run["variant"] for run in by_value], "the best comes first"
+
+
+def test_an_experiment_without_panels_begins_with_what_its_first_sentence_compares(
+    browser: chromium.Page, results: Results, tmp_path: Path
+) -> None:
+    data = page_data(results)
+    (shown,) = data["headline"]
+    assert shown["label"] in data["answer"][0]
+    page = tmp_path / "report.html"
+    page.write_text(report.render(data))
+    look(browser, page)
+    drawn = browser.evaluate("[...document.querySelectorAll('#panels .dot')].map((dot) => dot.textContent)")
+    assert len(drawn) == 3
+    best = data["answer"][0].split(" has the lowest ")[0]
+    assert shown["reference"]["name"] == best
+
+
+def test_links_to_a_state_restore_it(browser: chromium.Page, like_figure_9: Results) -> None:
+    page = like_figure_9.path / "report.html"
+    look(browser, page)
+    assert browser.evaluate("location.hash") == ""
+    browser.click("#slowdown-controls input[value=p95]")
+    browser.click("#buffer-controls input[value=tail]")
+    address = browser.evaluate("location.hash")
+    drawn = series(browser, "slowdown")
+    look(browser, page, at=address)
+    assert browser.evaluate("document.querySelector('#slowdown-controls input:checked').value") == "p95"
+    assert series(browser, "slowdown") == drawn
+    assert browser.evaluate("backwater.charts.buffer.scales.y.min") == 0.9
+    browser.click("#slowdown-controls input[value=p99]")
+    browser.click("#buffer-controls input[value=all]")
+    assert browser.evaluate("location.hash") == "", "defaults are not in the address"
+    look(browser, page, at="#slowdown.statistic=nonsense")
+    assert browser.evaluate("document.querySelector('#slowdown-controls input:checked').value") == "p99"
+
+
+SAVED = """
+(async (button) => {
+  let blob = null;
+  const make = URL.createObjectURL;
+  URL.createObjectURL = (given) => { blob = given; return make(given); };
+  HTMLAnchorElement.prototype.click = function () { window.saved = this.download; };
+  document.querySelector(button).click();
+  URL.createObjectURL = make;
+  return [window.saved, await blob.text()];
+})
+"""
+
+
+def test_charts_are_saved_as_svg_and_csv(browser: chromium.Page, like_figure_9: Results) -> None:
+    look(browser, like_figure_9.path / "report.html")
+    for chart in ("panels", "slowdown", "buffer"):
+        name, text = browser.evaluate(f"{SAVED}('#{chart} .files button:first-child')")
+        assert name == f"like-fig9-{chart}.svg"
+        root = ET.fromstring(text)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "var(--" not in text
+        assert "NaN" not in text
+        words = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert {"BFC", "DCTCP"} <= set(words)
+        name, text = browser.evaluate(f"{SAVED}('#{chart} .files button:last-child')")
+        assert name == f"like-fig9-{chart}.csv"
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert len(rows) > 10
+        if chart == "slowdown":
+            saved = [float(row["FCT slowdown, p99"]) for row in rows if row["line"] == "BFC"]
+            assert saved == [y for _, y in series(browser, "slowdown")["BFC"]]
+
+
+def test_legends_are_names_until_the_pointer_comes(browser: chromium.Page, like_figure_9: Results) -> None:
+    look(browser, like_figure_9.path / "report.html")
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
+    shown = "document.querySelector('#slowdown .u-legend').innerText"
+    assert not {"\N{EN DASH}", ":"} & set(browser.evaluate(shown))
+    box = "((box) => [box.left, box.top])(document.querySelector('#slowdown .u-over').getBoundingClientRect())"
+    browser.evaluate("document.querySelector('#slowdown').scrollIntoView()")
+    x, y = browser.evaluate(box)
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + 40, y=y + 40)
+    assert (
+        browser.evaluate("getComputedStyle(document.querySelector('#slowdown .u-legend .u-value')).visibility")
+        == "visible"
+    )
+
+
+def test_the_configuration_lists_what_differs_and_no_table_of_another_scheme(
+    browser: chromium.Page, like_figure_9: Results
+) -> None:
+    page = like_figure_9.path / "report.html"
+    look(browser, page)
+    configs = {run["variant"]: run["config"] for run in embedded(page)["runs"]}
+    assert any(key.startswith("host.dctcp.") for key in configs["DCTCP"])
+    assert not any(key.startswith(("host.hpcc.", "switch.bfc.", "switch.flowsail.")) for key in configs["DCTCP"])
+    assert any(key.startswith("switch.bfc.") for key in configs["BFC"])
+    assert any(key.startswith("switch.bfc.") for key in configs["BFC-no-pausing"]), "it still assigns queues"
+    keys = "[...document.querySelectorAll('#configuration tbody th')].map((one) => one.textContent)"
+    differing = browser.evaluate(keys)
+    assert {"scheme", "switch.backpressure", "host.transport"} <= set(differing)
+    assert not {"topology.kind", "host.hpcc.utilization"} & set(differing)
+    browser.click("#configuration input[value=all]")
+    everything = browser.evaluate(keys)
+    assert set(differing) < set(everything)
+    assert {"topology.kind", "host.hpcc.utilization"} <= set(everything)
+
+
+def test_the_best_scheme_that_can_be_built_is_marked_and_what_equals_it(
+    browser: chromium.Page, like_figure_9: Results
+) -> None:
+    page = like_figure_9.path / "report.html"
+    look(browser, page)
+    runs = embedded(page)["runs"]
+    (all_sizes,) = browser.evaluate(
+        "[[...document.querySelectorAll('#slowdown table.data tbody tr:last-child td')].slice(1)"
+        ".map((cell) => [cell.textContent, cell.classList.contains('best')])]"
+    )
+    rows = [run["slowdown_all"]["background"] for run in runs]
+    contenders = [
+        row for run, row in zip(runs, rows, strict=True) if run["scheme"] != "ideal-fq" and not run["left_out"]
+    ]
+    best = min(contenders, key=lambda row: row["p99"])
+    for row, (text, marked) in zip(rows, all_sizes, strict=True):
+        (low, high), (least, most) = row["p99_bounds"], best["p99_bounds"]
+        equal = row in contenders and row is not best and max(low, least) <= min(high, most)
+        assert marked == (row is best)
+        assert text.startswith("= ") == equal
+
+
+def test_a_tail_that_was_not_explained_comes_with_the_command(browser: chromium.Page, like_figure_9: Results) -> None:
+    look(browser, like_figure_9.path / "report.html")
+    command = browser.evaluate("document.querySelector('#why pre').textContent")
+    assert command == f"backwater explain {like_figure_9.path} --run BFC.seed=1 --page"
+    assert top_of(browser, "#slowdown .chart") < top_of(browser, "#why") < top_of(browser, "#buffer")
+
+
+def test_pauses_of_ports_and_of_queues_have_their_own_scales(browser: chromium.Page, like_figure_9: Results) -> None:
+    look(browser, like_figure_9.path / "report.html")
+    charts = browser.evaluate(
+        "[...document.querySelectorAll('#pauses .bars')]"
+        ".map((one) => [...one.querySelectorAll('i')].map((bar) => bar.style.width))"
+    )
+    assert charts
+    assert all("100%" in widths for widths in charts), "the longest bar of each fills it"
+    text = browser.evaluate("document.querySelector('#pauses').innerText")
+    assert all(name in text for name in VARIANTS if name != "BFC-no-pausing")
