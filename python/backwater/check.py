@@ -1,4 +1,4 @@
-"""What a plan will take, before it is run."""
+"""Predicts the resources that a plan will take, before it runs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Runs on other machines: a Dask cluster that stands, or one that a batch system gives (`docs/cluster.md`).
+"""Runs simulations on other machines: on an existing Dask cluster, or on one that a batch system starts
+(`docs/cluster.md`).
 
-Each run goes to a worker as its resolved scenario and comes back as the files of its directory. Workers simulate with
-the version that asks or not at all; one that dies in the middle loses its run, which another makes again.
+Each run goes to a worker as its resolved scenario, and comes back as the files of its directory. A worker simulates
+only with the version that asks. If a worker dies during a run, another worker makes that run again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The file system: files and directories that are whole or not there, and its refusals in words.
+"""The file system: files and directories that are complete or absent, and its errors in words.
 
-What has to outlive a power failure is synchronised before it takes its name, and the name after it.
+Data that has to survive a power failure is synchronised before it gets its name. Then the name is synchronised.
 """
 
 from __future__ import annotations

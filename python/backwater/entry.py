@@ -1,7 +1,7 @@
-"""What comes before the command line is read: signals that are heard, and output that never ends the work.
+"""Runs before the command line is read: starts to listen for signals, and makes output errors harmless.
 
-Results are worth more than what is printed of them: what a terminal cannot show is replaced, what a pipe or a disk does
-not take is dropped, and the exit code says so in the end.
+Results are worth more than their printed form. Characters that a terminal cannot show are replaced. Output that a pipe
+or a disk refuses is dropped, and the exit code reports it at the end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Single events of a run, pauses, drops, marks and changes of links, as a table or as a trace to look at.
+"""Single events of a run: pauses, drops, marks and changes of links, as a table or as a trace.
 
-A trace is JSON in the format of Chrome's, for ui.perfetto.dev: a process for each node, tracks for each of its ports.
-Pauses are slices, as many tracks of a port as overlap; all else are instants.
+A trace is JSON in Chrome's format, for ui.perfetto.dev. It has a process for each node, and tracks for each of its
+ports. Pauses are slices, and a port has as many tracks as pauses overlap. All other events are instants.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""What was explained of a run, kept in its directory so that its page shows it.
+"""Stored explanations of a run, in its directory, so that its report shows them.
 
-RUN/<label>/explained.ID.json    which flows, the slowest first, and how they were chosen
+RUN/<label>/explained.ID.json    which flows, the slowest first, and how they were selected
 RUN/<label>/waits.ID.parquet     where they spent their time
-RUN/<label>/rates.ID.parquet     what their receivers got, over time
+RUN/<label>/rates.ID.parquet     bytes that their receivers got, over time
 
-ID follows from what is in them, so new files never take the names of those that the manifest lists: whoever is
-interrupted leaves what stood there, at most with files beside it that nothing lists. The next to keep something
-removes them.
+ID follows from the content, so new files never take the names of files in the manifest. An interruption leaves the old
+files, and at most some unlisted files beside them. The next explanation removes these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One experiment's directory in the making: its runs, what is said of them, and where they end up."""
+"""A directory of one experiment while it is made: its runs, its claims and report, and its final place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of this process."""
+"""Memory use of this process."""
 
 import contextlib
 import ctypes

@@ -1,4 +1,4 @@
-"""Ranges of what is asked for on the command line."""
+"""Ranges of values on the command line."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""SIGINT, SIGTERM and SIGHUP, heard at once whatever the process is doing.
+"""Receives SIGINT, SIGTERM and SIGHUP at once, whatever the process is doing.
 
-A thread of its own hears them: the main one may be in an import, in a table or in a picture. It says so, asks the sweep
-to stop if one runs, and otherwise ends the process where it is: a file takes its name when it is whole, so there is
-nothing to tidy but hidden leftovers. A sweep has a moment to write what was cut short; a second signal waits for none.
+A separate thread receives them, because the main thread may be in an import, a table or a picture. It prints a message
+and asks a running sweep to stop. Without a sweep it ends the process at once. Files get their names only when they are
+complete, so there is nothing to tidy except hidden leftovers. A sweep has a moment to write runs that were cut short. A
+second signal does not wait for that.
 """
 
 from __future__ import annotations

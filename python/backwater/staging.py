@@ -1,9 +1,9 @@
-"""A directory in the making, which takes its name whole and in one step.
+"""A directory in the making, which gets its name in one step when it is complete.
 
-PLACE/../.NAME.partial/       what is being made
-    unfinished.json           which process makes it, and a lock that dies with that process
+PLACE/../.NAME.partial/       the unfinished directory
+    unfinished.json           the process that makes it, and a lock that ends with that process
 
-Of a process that was killed it stays, unlocked; who makes the same place next finds what is in it.
+If the process is killed, the directory stays, unlocked. The next process that makes the same place finds its content.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Runs that were made before, whatever they were called: nothing is simulated twice.
+"""Runs that were made before, under any name, so that nothing is simulated twice.
 
-STORE/KEY/    what the run's directory held, and run.json, which says what that was
+STORE/KEY/    the files of the run's directory, and run.json, which describes them
 
-KEY follows from the resolved scenario, its seed among it, but not from its name and description, and from the
-simulator. An entry takes its name when it is whole; what it holds is verified when it is taken, and goes if it is
-damaged, so several processes may use one store at a time. Where the file system can, files are shared with run
-directories and take no room of their own. A store may be deleted at any time.
+KEY follows from the simulator and from the resolved scenario with its seed, but not from its name and description. An
+entry gets its name when it is complete. Its files are verified when they are used, and removed if they are damaged. So
+several processes may use one store at a time. If the file system can, files are shared with run directories and take no
+extra room. You may delete a store at any time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Every run of an experiment as one row: what was varied, its seed, and every number of its summary.
+"""Every run of an experiment as one row: the varied keys, the seed, and every number of its summary.
 
-`summary.parquet` in the experiment's directory, `Results.table("summary")`, and the view `summary` of `Results.sql`.
-What a run says of each class, size bin or hop has a column for each: `slowdown.background.all.p99`.
+This is `summary.parquet` in the experiment's directory, `Results.table("summary")`, and the view `summary` of
+`Results.sql`. Numbers for each class, size bin or hop have separate columns: `slowdown.background.all.p99`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Runs plans: several runs at a time, one thread each, while processors and memory allow.
 
 Neither the order of completion nor the number of threads changes a byte of the results. Each run is written and
-recorded as soon as it ends, so a plan holds no more than the runs in progress, and nothing that ended is lost. The
-first runs of a plan start while the last of the one before still run, and what was run under another name is not run
-again.
+recorded when it ends. So a plan holds only the runs in progress, and no finished run is lost. The first runs of a plan
+start while the last runs of the previous plan still run. Runs that exist under another name are not repeated.
 """
 
 from __future__ import annotations

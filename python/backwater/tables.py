@@ -1,8 +1,8 @@
-"""Outcome columns to Parquet and back.
+"""Writes outcome columns to Parquet, and reads them.
 
-One row group per batch, so memory does not grow with the number of flows. Pages carry checksums, verified on reading;
-each column carries its unit and description, the file its schema version and the scenario it came from, without what
-that is called: the same run under another name has the same file.
+Each batch is one row group, so memory does not grow with the number of flows. Pages carry checksums, which are verified
+on reading. Each column carries its unit and description. The file carries its schema version and the scenario that it
+came from, without the scenario's name: the same run under another name gives the same file.
 """
 
 from __future__ import annotations

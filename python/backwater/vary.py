@@ -1,7 +1,7 @@
-"""What a sweep varies: `load=0.5:0.95:0.05`, `scheme=bfc,dctcp`, `run.duration=1ms:5ms:1ms`.
+"""Parses the values of a sweep: `load=0.5:0.95:0.05`, `scheme=bfc,dctcp`, `run.duration=1ms:5ms:1ms`.
 
-A key, or its name (`docs/scenarios.md`), and the values that it takes in turn: listed, or from, to and step, with the
-last where the steps come to it. As TOML where they begin with a bracket.
+A text has a key, or its name (`docs/scenarios.md`), and the values that it takes in turn. They are a list, or first
+value, last value and step. The last value is included if the steps reach it. Values that begin with a bracket are TOML.
 """
 
 from __future__ import annotations

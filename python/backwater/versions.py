@@ -1,4 +1,4 @@
-"""Which Backwater this is, to the commit."""
+"""The version of Backwater, to the commit."""
 
 from __future__ import annotations
 

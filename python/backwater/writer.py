@@ -1,6 +1,7 @@
-"""Run directories as they are written: each run whole, then the manifest that names it; at the end the final name.
+"""Writes run directories: each complete run, then the manifest that lists it, and at the end the final name.
 
-What a process that was killed had finished is found by the next that writes the same runs, and not simulated again.
+If a process is killed, the next process that writes the same runs finds the finished ones and does not simulate them
+again.
 """
 
 from __future__ import annotations

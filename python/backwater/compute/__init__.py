@@ -1,1 +1,1 @@
-"""What is worked out in place of being simulated: `[compute]` of an experiment's file. A computation is a file here."""
+"""Computations instead of simulations: `[compute]` of an experiment's file. Each computation is a file here."""

@@ -1,17 +1,17 @@
-"""What BFC asks of a switch: tables and their memory, thresholds, and the headers that go round once more.
+"""Resources that BFC needs on a switch: tables and their memory, thresholds, and recirculated headers.
 
 Source: Goyal et al., NSDI 2022, sections 3.3.1 (flow table), 3.3.2 (pause counters, threshold, sticky time) and 4
 (Tofino2: pipelines, recirculation).
 
-    flow table        100 entries a queue of the switch; split over the ingress pipelines, 25 each with four
+    flow table        100 entries per queue of the switch; split over the ingress pipelines, 25 each with four
     pause counters    one for each queue of each neighbour
     Th                HRTT mu / active queues, bytes
     sticky time       2 HRTT
-    recirculation     a header for each packet: header / mean packet of the capacity, and as many packets again
+    recirculation     a header for each packet: header / mean packet of the capacity, and the same number of packets
 
-The paper gives no widths: its simulated table of 76,800 entries takes 400 KB, 42 bits each, where ours are 40. A
-header is 60 B, the smallest Ethernet frame without its check sequence: 12 % of the capacity at 500 B, the paper's two
-numbers.
+The paper gives no widths. Its simulated table of 76,800 entries takes 400 KB, 42 bits each. Ours has 40 bits. A header
+has 60 B, the smallest Ethernet frame without its check sequence. This gives 12 % of the capacity at 500 B, which are
+the paper's two numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a switching chip has: capacity, and memory for packets against it.
+"""Capacity of a switching chip, and its packet memory relative to capacity.
 
-Source: the chips' own (`backwater chips`). A megabyte of packet memory is 1000 KB to some and 1024 KiB to others:
-either can be had.
+Source: the chips' own (`backwater chips`). Some count a megabyte of packet memory as 1000 KB, others as 1024 KiB. You
+can choose either.
 """
 
 from __future__ import annotations

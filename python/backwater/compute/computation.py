@@ -1,7 +1,7 @@
-"""What a computation is: parameters with their schema, results with their names, and the function between them.
+"""The parts of a computation: parameters with their schema, results with their names, and the function between them.
 
-Files that ask for one are checked by the reader of scenarios, against the schema given here, and it fills in defaults.
-The function is given base units: bytes, seconds, bits a second.
+The reader of scenarios checks files that use a computation against the schema given here, and fills in defaults. The
+function gets base units: bytes, seconds, bits per second.
 """
 
 from __future__ import annotations

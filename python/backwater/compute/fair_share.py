@@ -1,11 +1,12 @@
-"""How fast the fair share of a long flow moves while others come and go.
+"""How fast the fair share of a long flow changes while other flows come and go.
 
-Source: Goyal et al., NSDI 2022, section 2.1, figure 3 and its footnote. At a link of capacity C that N(t) flows
-share, the long one among them, the fair share is f(t) = C / N(t); over an interval I it changes by
+Source: Goyal et al., NSDI 2022, section 2.1, figure 3 and its footnote. N(t) flows, the long one included, share a link
+of capacity C. The fair share is f(t) = C / N(t). Over an interval I it changes by
 
     |f(t + I) - f(t)| / f(t) = |N(t) / N(t + I) - 1|
 
-of which this is the mean over t. Flows share the link as a fluid. Arrivals are those of section 6: log-normal, sigma 2.
+The result is the mean of this over t. Flows share the link as a fluid. Arrivals are those of section 6: log-normal,
+sigma 2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How many flows, and how many bytes, are of flows up to a size; and of flows that a link sends within a round trip.
+"""Shares of flows and of bytes by flow size, and the flows that a link sends within a round trip.
 
-Source: Goyal et al., NSDI 2022, figure 2, and the two-page version of it, figure 4. Exact for the table, not drawn.
+Source: Goyal et al., NSDI 2022, figure 2, and figure 4 of its two-page version. Exact for the table, not drawn.
 """
 
 from __future__ import annotations

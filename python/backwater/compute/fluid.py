@@ -1,8 +1,8 @@
-"""Processor sharing at one link, as a fluid: at every instant each of the flows there is served at an equal share of
-its rate.
+"""Processor sharing at one link, as a fluid: at every instant, each active flow gets an equal share of the rate.
 
-All are served alike, so they leave in the order of what they bring and what all had been served when they came: a
-heap of that sum has the next to leave on top, and an arrival or a departure costs a step in it.
+All flows get the same service. So they leave in the order of their size plus the service that each flow had received
+when they arrived. A heap of these sums has the next departure on top, and an arrival or a departure costs one heap
+operation.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Flows that share a queue where a hash assigns them, or where each takes an empty one while there is any.
+"""Flows that share a queue, if a hash assigns queues, and if each flow takes an empty queue while there is one.
 
 Source: Goyal et al., NSDI 2022, section 3.2: for collisions of fewer than 1 % of n flows a hash needs roughly 100 n
-queues. The probability is that of a flow, not that any two of them meet.
+queues. This is the probability for one flow, not that any two flows meet.
 
     a flow of n shares its queue of m:  1 - (1 - 1/m)^(n - 1)
     any two do:                         1 - (1 - 1/m) (1 - 2/m) ... (1 - (n - 1)/m)

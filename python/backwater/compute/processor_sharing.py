@@ -1,14 +1,14 @@
-"""How many flows are active at a link that shares its rate among them: the law, and a fluid that does it.
+"""Number of active flows at a link that shares its rate among them: the formula, and a fluid simulation.
 
-Source: Goyal et al., NSDI 2022, section 2.3. With Poisson arrivals at load rho the number is geometric whatever the
-sizes are (M/G/1-PS):
+Source: Goyal et al., NSDI 2022, section 2.3. With Poisson arrivals at load rho, the number is geometric for all sizes
+(M/G/1-PS):
 
     P(N = n) = (1 - rho) rho^n,  mean rho / (1 - rho),  P(N > k) = rho^(k + 1)
 
-Simulated are cycles from one arrival at an empty link to the next, which are alike and independent: the mean is that
-of areas over that of lengths, with its standard error (the regenerative method). Each n-th of the distribution gives
-one of n sizes, in random order: by chance alone 300,000 sizes of the Google table would be 4 % off in load, and so 40
-% in flows at 0.9.
+The simulation runs cycles from one arrival at an empty link to the next. Cycles are identically distributed and
+independent. So the mean is the mean of areas over the mean of lengths, with its standard error (the regenerative
+method). Each n-th of the distribution gives one of n sizes, in random order. With independent draws, 300,000 sizes of
+the Google table would be 4 % off in load, and so 40 % in flows at 0.9.
 """
 
 from __future__ import annotations

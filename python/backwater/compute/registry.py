@@ -1,4 +1,4 @@
-"""Every computation there is, by what files call it. A new one is a file beside this and a line here."""
+"""All computations, by their names in files. A new one needs a file beside this one and a line here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A computation in progress, with the calls of a simulation's run: sweeps start, follow and write both alike."""
+"""A computation in progress, with the same calls as a simulation's run, so that sweeps treat both alike."""
 
 from __future__ import annotations
 

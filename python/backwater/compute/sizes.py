@@ -1,8 +1,8 @@
-"""Flow sizes as they are drawn: tables that ship or that users bring, and the laws that workloads may have.
+"""Distributions of flow sizes: shipped tables, tables of users, and the formulas that workloads may use.
 
-Sizes are read and rounded as the simulator does (`crates/scenario/src/sizes.rs`): linear between points or by steps,
-and in tables that say so what is above one packet is rounded up to whole packets. What is cut off in whole bytes,
-half a byte of each size, is left in all means and shares.
+Sizes are read and rounded as in the simulator (`crates/scenario/src/sizes.rs`): linear between points or in steps. Some
+tables round sizes above one packet up to whole packets. Means and shares ignore the rounding to whole bytes, which is
+half a byte per size.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""How long a queue stands empty because a resume takes a round trip of one hop, by the pause threshold.
+"""How long a queue is empty because a resume takes a one-hop round trip, by the pause threshold.
 
-Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, appendix C, equations 4 and 5. One flow f, alone in its
-queues, comes in x times as fast as it is drained, mu_f, and is paused above a threshold Th; pauses and resumes take
-HRTT to act.
+Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, appendix C, equations 4 and 5. One flow f is alone in its
+queues. It arrives x times as fast as it drains, mu_f, and is paused above a threshold Th. Pauses and resumes take HRTT
+to act.
 
     a = Th / (HRTT mu_f); in units of HRTT the queue fills for a / (x - 1) + 1, drains for a + x - 1 and is empty for 1
     E(x, a) = (x - 1) / (a x + x^2 - 1); most at x = 1 + sqrt(a), where it is 1 / ((1 + sqrt(a))^2 + 1)
 
-The check is a queue in small slots, whose source hears of everything HRTT later.
+A simulated queue in small slots checks the formula. Its source gets all feedback HRTT later.
 """
 
 from __future__ import annotations

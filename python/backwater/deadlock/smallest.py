@@ -1,8 +1,9 @@
 """The smallest set of edges without which a graph has no cycle.
 
-A minimum feedback arc set: each cycle has to lose an edge, and there are too many cycles to list. So a linear program
-has those that its solutions so far left, until one leaves none, and then a mixed-integer one (HiGHS). Of equally small
-sets, the one that the smallest share of pairs of hosts goes by.
+This is a minimum feedback arc set: each cycle has to lose an edge. There are too many cycles to list. So a linear
+program starts with few cycles and adds those that its solution leaves, until a solution leaves none. Then a
+mixed-integer program does the same (HiGHS). Among equally small sets it selects the one that the smallest share of
+pairs of hosts uses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Two sets of completion times, flow by flow: runs of ours, or fct.txt files of HPCC's simulator and its relatives.
+"""Compares two sets of completion times flow by flow: our runs, or fct.txt files of HPCC's simulator and its relatives.
 
-Slowdown is completion time over standalone time, 1 at least, as that simulator's analysis has it. The standard error of
-a percentile is the bootstrap's: the scatter of 1000 resamples, each as large as the sample.
+Slowdown is completion time over standalone time, at least 1, as in that simulator's analysis. The standard error of a
+percentile comes from the bootstrap: 1000 resamples, each as large as the sample.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""config.txt: `KEY value`, in any order, a key's values perhaps on several lines.
+"""config.txt: `KEY value` in any order. The values of a key may span several lines.
 
-What matters to a run here is read; what does not is named in the summary of an import, with what is not known.
+Keys that matter to a run here are read. The summary of an import names all other keys, and unknown ones.
 """
 
 from __future__ import annotations

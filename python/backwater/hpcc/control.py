@@ -1,6 +1,6 @@
-"""Congestion control and windows of a scenario as entries of config.txt, and what those cannot say.
+"""Congestion control and windows of a scenario as entries of config.txt, and the settings that these cannot express.
 
-A transport that is not listed here is refused: any other mode would be another experiment.
+Other transports are refused, because any other mode would be another experiment.
 """
 
 from __future__ import annotations

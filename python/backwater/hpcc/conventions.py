@@ -1,4 +1,4 @@
-"""The table of docs/fidelity.md: what each convention of HPCC's simulator changes, for each scheme it has.
+"""The table of docs/fidelity.md: the effect of each convention of HPCC's simulator, for each of its schemes.
 
 `python -m backwater.hpcc.conventions FIDELITY PARAMETERS` prints it, from run directories of
 experiments/fidelity/conventions.toml and parameters.toml.

@@ -1,6 +1,8 @@
-"""A scenario to topology.txt, flow.txt, config.txt and trace.txt of HPCC's simulator, its traffic flow by flow.
+"""Writes a scenario as topology.txt, flow.txt, config.txt and trace.txt of HPCC's simulator, with its traffic flow by
+flow.
 
-What that simulator has no words for is written as nearly as it can be and told; what would be wrong is refused.
+Settings that the simulator cannot express are written as closely as possible, and reported. Settings that would give
+wrong results are refused.
 """
 
 from __future__ import annotations

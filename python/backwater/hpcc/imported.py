@@ -1,4 +1,4 @@
-"""What an import makes, and how lines of a scenario are written."""
+"""The result of an import, and the form of lines of a scenario."""
 
 from __future__ import annotations
 

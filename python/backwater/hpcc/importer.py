@@ -1,4 +1,4 @@
-"""Topology, flows and configuration to a scenario file, with a list of flows beside it for each kind of flow."""
+"""Converts topology, flows and configuration to a scenario file, with a flow list for each kind of flow."""
 
 from __future__ import annotations
 

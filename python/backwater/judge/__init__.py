@@ -1,5 +1,6 @@
-"""What runs measured, held against what their experiment expects. `experiments/README.md` is the language.
+"""Compares measurements of runs with the expectations of their experiment. `experiments/README.md` describes the
+language.
 
 measured  single numbers from a run's tables    claims  expectations and their verdicts
-panels    the numbers that a figure's panels show
+panels    the numbers in a figure's panels
 """

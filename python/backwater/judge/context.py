@@ -1,4 +1,4 @@
-"""Where a check is made, and what is measured there."""
+"""The point at which a check is made, and its measurements."""
 
 from __future__ import annotations
 

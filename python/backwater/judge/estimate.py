@@ -1,9 +1,8 @@
-"""What a number over seeds is worth: its value, and between what its true one lies.
+"""A number over several seeds: its value, and the interval that contains the true value.
 
-Intervals are of 95 %, by the jackknife: the measurement is made again without each seed in turn, and what that changes
-says how far it strays (Tukey 1958). That holds for any arithmetic on means and deviations; for a mean alone it is
-Student's t interval. What is positive by nature is taken by its logarithm, so that intervals of a ratio and of its
-inverse say the same.
+Intervals are of 95 %, by the jackknife. The measurement is repeated without each seed in turn, and the change gives its
+uncertainty (Tukey 1958). This works for any arithmetic on means and deviations. For a mean alone it is Student's t
+interval. Positive quantities are judged by their logarithm, so intervals of a ratio and of its inverse agree.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Kinds of expectation: what is compared, and what that makes of the claim.
+"""Kinds of expectation: the values that are compared, and the verdict on the claim.
 
-Each check has a verdict: `pass` or `fail` where all of the interval says so, `undecided` where it does not, and
-`direction` where the size is not as claimed, but at least half of the effect is there on a logarithmic scale, and its
-interval excludes none.
+Each check has a verdict. `pass` and `fail` need the whole interval to agree. `undecided` means that it does not.
+`direction` means that the size is not as claimed, but at least half of the effect is present on a logarithmic scale,
+and the interval excludes no effect.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers as they are written."""
+"""How numbers are written."""
 
 from __future__ import annotations
 

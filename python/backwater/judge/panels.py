@@ -1,7 +1,7 @@
-"""The panels that an experiment's `[figure]` asks for: values of runs, as in expectations, and published ones.
+"""The panels of an experiment's `[figure]`: values of runs, selected as in expectations, and published values.
 
-Runs that differ only in their seed are one, with the mean of each measurement and its interval. Those that only show
-what a claim comes to without what it credits are left out: they would take the scale.
+Runs that differ only in their seed are one, with the mean of each measurement and its interval. Ablations, which only
+show a claim without the mechanism that it credits, are left out, because they would determine the scale.
 """
 
 from __future__ import annotations

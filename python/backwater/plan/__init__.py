@@ -1,1 +1,1 @@
-"""What a scheme asks of a switch: tables, memory, thresholds and load, computed and not simulated."""
+"""Resources that a scheme needs on a switch: tables, memory, thresholds and load. Computed, not simulated."""
