@@ -3,7 +3,7 @@
 //! The tables come from the list of transports in [`registry`](crate::registry).
 
 use crate::registry::Host;
-use backwater_transport::{Control, ExpressPassParams, HomaParams, IdlePath, Site, SrfParams, TcpParams};
+use backwater_transport::{ClosedForm, Control, ExpressPassParams, HomaParams, IdlePath, Site, SrfParams, TcpParams};
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,29 +36,29 @@ pub trait ExtensionVisitor {
 
 /// What a transport states of itself.
 pub(crate) trait Stated {
-    /// See [`Control::startup`].
+    /// See [`ClosedForm::startup`].
     fn startup(&self, host: &Host, path: &IdlePath) -> Duration;
-    /// See [`Control::starts_paced`].
+    /// See [`ClosedForm::starts_paced`].
     fn starts_paced(&self) -> bool {
         false
     }
-    /// See [`Control::recovery`].
+    /// See [`ClosedForm::recovery`].
     fn recovery(&self, _site: Site) -> Duration {
         Duration::ZERO
     }
-    /// See [`Control::share`].
+    /// See [`ClosedForm::share`].
     fn share(&self, _host: &Host) -> f64 {
         1.0
     }
-    /// See [`Control::min_rate`].
+    /// See [`ClosedForm::min_rate`].
     fn min_rate(&self) -> Option<BitsPerSec> {
         None
     }
-    /// See [`Control::carried`].
+    /// See [`ClosedForm::carried`].
     fn carried(&self) -> Bytes {
         Bytes(0)
     }
-    /// See [`Control::ASKS_BASE_RTT`].
+    /// See [`ClosedForm::ASKS_BASE_RTT`].
     fn asks_base_rtt(&self) -> bool {
         false
     }
@@ -74,9 +74,9 @@ pub(crate) trait Stated {
 }
 
 /// The parameters of a control, as a table has them.
-pub(crate) struct Of<C: Control>(pub C::Params);
+pub(crate) struct Of<C: ClosedForm>(pub C::Params);
 
-impl<C: Control> Stated for Of<C> {
+impl<C: ClosedForm> Stated for Of<C> {
     fn startup(&self, _host: &Host, path: &IdlePath) -> Duration {
         let site = Site { line_rate: path.line.0 as f64, window: u64::MAX, ..Site::default() };
         C::startup(&C::at(&self.0, site), path)

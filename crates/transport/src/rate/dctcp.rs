@@ -24,7 +24,7 @@
 //! Differs from the paper: rates instead of windows are halved, and the window test is made before sending.
 //! Floating point: additions, multiplications and divisions only, which IEEE 754 rounds the same everywhere.
 
-use crate::rate::{Ack, Control, IdlePath, Site};
+use crate::rate::{Ack, ClosedForm, Control, IdlePath, Site};
 use alloc::vec::Vec;
 use backwater_types::{BitsPerSec, Duration, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
@@ -136,35 +136,6 @@ impl Control for Dctcp {
         Dctcp { rate: params.first_rate(), alpha: 1.0, batch_end: 0, batch_packets: 0, marked: 0, reduced_until: None }
     }
 
-    fn min_rate(params: &DctcpParams) -> Option<BitsPerSec> {
-        Some(params.min_rate)
-    }
-
-    fn starts_paced(params: &DctcpParams) -> bool {
-        params.slow_start
-    }
-
-    /// Simulates slow start: each ACK speeds up the packets that follow, until ACKs come back to back and nothing more
-    /// is lost.
-    fn startup(params: &DctcpParams, path: &IdlePath) -> Duration {
-        let Site { line_rate, .. } = params.site;
-        let (mut rate, mut start, mut heard) = (params.first_rate(), 0, 0);
-        let mut answers: Vec<u64> = Vec::new();
-        for sent in 0..path.packets {
-            while answers.get(heard).is_some_and(|at| *at <= start) {
-                (rate, heard) = (params.slow_start_rate(rate), heard + 1);
-            }
-            let (alone, behind) = (start + path.round_trip.0, answers.last().map_or(0, |at| at + path.packet.0));
-            answers.push(alone.max(behind));
-            let back_to_back = path.at_line();
-            if sent + 1 == path.packets || rate == line_rate && (behind >= alone || back_to_back == path.packet) {
-                return Duration(alone.max(behind) - path.round_trip.0 - sent * path.packet.0);
-            }
-            start += params.site.gap_at(rate, path.wire.0).max(back_to_back).0;
-        }
-        Duration::ZERO
-    }
-
     fn to_min_rate(&mut self, params: &DctcpParams) -> bool {
         self.rate = params.min_rate.0 as f64;
         true
@@ -212,6 +183,37 @@ impl Control for Dctcp {
             }
         }
         self.rate != before
+    }
+}
+
+impl ClosedForm for Dctcp {
+    fn min_rate(params: &DctcpParams) -> Option<BitsPerSec> {
+        Some(params.min_rate)
+    }
+
+    fn starts_paced(params: &DctcpParams) -> bool {
+        params.slow_start
+    }
+
+    /// Simulates slow start: each ACK speeds up the packets that follow, until ACKs come back to back and nothing more
+    /// is lost.
+    fn startup(params: &DctcpParams, path: &IdlePath) -> Duration {
+        let Site { line_rate, .. } = params.site;
+        let (mut rate, mut start, mut heard) = (params.first_rate(), 0, 0);
+        let mut answers: Vec<u64> = Vec::new();
+        for sent in 0..path.packets {
+            while answers.get(heard).is_some_and(|at| *at <= start) {
+                (rate, heard) = (params.slow_start_rate(rate), heard + 1);
+            }
+            let (alone, behind) = (start + path.round_trip.0, answers.last().map_or(0, |at| at + path.packet.0));
+            answers.push(alone.max(behind));
+            let back_to_back = path.at_line();
+            if sent + 1 == path.packets || rate == line_rate && (behind >= alone || back_to_back == path.packet) {
+                return Duration(alone.max(behind) - path.round_trip.0 - sent * path.packet.0);
+            }
+            start += params.site.gap_at(rate, path.wire.0).max(back_to_back).0;
+        }
+        Duration::ZERO
     }
 }
 

@@ -1,6 +1,6 @@
 //! No congestion control: a flow sends as fast as its NIC and backpressure let it, as hosts of pure BFC do.
 
-use crate::rate::{Control, Site};
+use crate::rate::{ClosedForm, Control, Site};
 
 /// Congestion control without state.
 #[derive(Clone, Copy, Debug)]
@@ -23,3 +23,5 @@ impl Control for LineRate {
         u64::MAX
     }
 }
+
+impl ClosedForm for LineRate {}

@@ -1,5 +1,6 @@
 //! Interface of congestion control: a window, a rate, and their reaction to ACKs.
 
+mod closed_form;
 mod dcqcn;
 mod dctcp;
 mod hpcc;
@@ -11,6 +12,7 @@ mod swift;
 mod timely;
 mod window;
 
+pub use closed_form::{ClosedForm, IdlePath};
 pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use hpcc::{HOPS, Hpcc, HpccParams, HpccReaction, Int};
@@ -24,7 +26,7 @@ pub use window::Window;
 
 use crate::due::Due;
 use alloc::collections::VecDeque;
-use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, LibraryRand, whole_ns};
+use backwater_types::{Duration, Extension, Instant, LibraryRand, whole_ns};
 
 /// An acknowledgement as congestion control sees it.
 #[derive(Clone, Copy, Debug)]
@@ -128,30 +130,6 @@ pub enum Loss {
     Timeout,
 }
 
-/// A path without other traffic.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IdlePath {
-    /// Time from the start of a full packet to the arrival of its acknowledgement.
-    pub round_trip: Duration,
-    /// Time from the start of a packet without payload to the arrival of its acknowledgement.
-    pub opening: Duration,
-    /// Transmission time of a full packet at the slowest link.
-    pub packet: Duration,
-    /// Packets of the flow.
-    pub packets: u64,
-    /// Rate of the NIC's link.
-    pub line: BitsPerSec,
-    /// Wire bytes of a full packet.
-    pub wire: Bytes,
-}
-
-impl IdlePath {
-    /// Transmission time of a full packet at the first link.
-    pub fn at_line(&self) -> Duration {
-        Duration(self.wire.0 * 8_000_000_000_000 / self.line.0)
-    }
-}
-
 /// Congestion control of one flow, end to end.
 ///
 /// Handlers of events return whether the window or the rate was set.
@@ -178,29 +156,6 @@ pub trait Control: Copy + Send + 'static {
     #[inline(always)]
     fn spacing(&self, params: &Self::Params, wire: u64) -> Duration {
         self.gap(params, wire)
-    }
-    /// Completion time of a flow alone beyond store and forward, on a path that its window covers: zero if it starts at
-    /// line rate and nothing slows it.
-    fn startup(_params: &Self::Params, _path: &IdlePath) -> Duration {
-        Duration::ZERO
-    }
-    /// Whether the first packets of a flow are spaced. A short last packet then catches up with the one before, and the
-    /// flow takes less than [`Control::startup`] states by as much.
-    fn starts_paced(_params: &Self::Params) -> bool {
-        false
-    }
-    /// Share of an idle path's capacity that a flow alone takes in the long run, payload and headers.
-    fn share(_params: &Self::Params) -> f64 {
-        1.0
-    }
-    /// Lowest rate, if there is one: at most that of the slowest NIC.
-    fn min_rate(_params: &Self::Params) -> Option<BitsPerSec> {
-        None
-    }
-    /// Time from rate zero to line rate in steps of additive increase alone: an upper bound of the time that two flows
-    /// take to fill a port after both cut their rates too far. Zero: a few round trips.
-    fn recovery(_params: &Self::Params) -> Duration {
-        Duration::ZERO
     }
     /// Handles an ACK.
     #[inline(always)]
@@ -258,17 +213,11 @@ pub trait Control: Copy + Send + 'static {
     fn times(_params: &Self::Params) -> Self::Times {
         Self::Times::default()
     }
-    /// Wire bytes of the metadata on each data packet.
-    fn carried(_params: &Self::Params) -> Bytes {
-        Bytes(0)
-    }
     /// Makes the metadata of a packet that starts now; `left` payload bytes of its flow are left, its own included.
     #[inline(always)]
     fn outgoing(&self, _now: Instant, _left: u64) -> Self::Extension {
         Self::Extension::default()
     }
-    /// Whether control reads [`Site::base_rtt`].
-    const ASKS_BASE_RTT: bool = false;
     /// Least time between two congestion notifications of a receiver, each for marked packets in that time; `None`:
     /// there are none.
     fn notifies(_params: &Self::Params) -> Option<Duration> {

@@ -24,7 +24,7 @@
 //! a pinned library: the simulator's may differ in the last bit, which matters where a number is within 10^-15 of being
 //! rounded otherwise.
 
-use crate::rate::{Ack, Control, Site};
+use crate::rate::{Ack, ClosedForm, Control, Site};
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, LibraryRand, LinkShape, OutOfRange, Ranges};
@@ -321,11 +321,6 @@ impl Control for Pint {
     type Extension = Power;
     type Times = ();
     type Due = Instant;
-    const ASKS_BASE_RTT: bool = true;
-
-    fn carried(params: &PintParams) -> Bytes {
-        params.pint_bytes
-    }
 
     fn at(params: &PintParams, site: Site) -> PintParams {
         PintParams { site, powers: powers(params.log_base), ..params.clone() }
@@ -338,15 +333,6 @@ impl Control for Pint {
     fn new(params: &PintParams) -> Pint {
         let rate = params.site.line_rate;
         Pint { rate, reference: rate, stage: 0, updated: 0 }
-    }
-
-    fn min_rate(params: &PintParams) -> Option<BitsPerSec> {
-        Some(params.min_rate)
-    }
-
-    /// The target, less one step of the base.
-    fn share(params: &PintParams) -> f64 {
-        params.utilization / params.log_base
     }
 
     #[inline(always)]
@@ -380,6 +366,23 @@ impl Control for Pint {
             self.updated = self.updated.max(ack.next);
         }
         true
+    }
+}
+
+impl ClosedForm for Pint {
+    const ASKS_BASE_RTT: bool = true;
+
+    fn carried(params: &PintParams) -> Bytes {
+        params.pint_bytes
+    }
+
+    fn min_rate(params: &PintParams) -> Option<BitsPerSec> {
+        Some(params.min_rate)
+    }
+
+    /// The target, less one step of the base.
+    fn share(params: &PintParams) -> f64 {
+        params.utilization / params.log_base
     }
 }
 

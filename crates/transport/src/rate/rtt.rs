@@ -12,7 +12,7 @@
 //! without which it would grow 2.5-fold in each round trip of an idle path (BFC-B1). A sample includes the processing
 //! time of hosts, and so does the base round trip. Floating point: additions, multiplications and divisions only.
 
-use crate::rate::{Ack, Control, SentAt, Site};
+use crate::rate::{Ack, ClosedForm, Control, SentAt, Site};
 use backwater_types::{Bytes, Instant, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
@@ -76,11 +76,6 @@ impl Control for Rtt {
     type Extension = SentAt;
     type Due = ();
     type Times = ();
-    const ASKS_BASE_RTT: bool = true;
-
-    fn carried(params: &RttParams) -> Bytes {
-        params.stamp_bytes
-    }
 
     #[inline(always)]
     fn outgoing(&self, now: Instant, _left: u64) -> SentAt {
@@ -106,6 +101,14 @@ impl Control for Rtt {
         let before = self.window;
         self.window = (before + (params.target_ps() - rtt) / rtt).clamp(1.0, params.most());
         self.window != before
+    }
+}
+
+impl ClosedForm for Rtt {
+    const ASKS_BASE_RTT: bool = true;
+
+    fn carried(params: &RttParams) -> Bytes {
+        params.stamp_bytes
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! The papers do not count the wire bytes of the field, nor do the defaults.
 
-use crate::rate::{Control, Site};
+use crate::rate::{ClosedForm, Control, Site};
 use backwater_types::{Bytes, Extension, Instant, LinkShape, OutOfRange, Packet, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
@@ -68,10 +68,6 @@ impl Control for Srf {
         Srf
     }
 
-    fn carried(params: &SrfParams) -> Bytes {
-        params.field_bytes
-    }
-
     #[inline(always)]
     fn window(&self, params: &SrfParams) -> u64 {
         params.site.window
@@ -80,5 +76,11 @@ impl Control for Srf {
     #[inline(always)]
     fn outgoing(&self, _now: Instant, left: u64) -> Left {
         Left(left)
+    }
+}
+
+impl ClosedForm for Srf {
+    fn carried(params: &SrfParams) -> Bytes {
+        params.field_bytes
     }
 }

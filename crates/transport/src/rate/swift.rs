@@ -23,7 +23,7 @@
 //! back. Floating point: additions, multiplications, divisions and square roots, all of which IEEE 754 rounds the same
 //! everywhere.
 
-use crate::rate::{Ack, Control, Loss, Site};
+use crate::rate::{Ack, ClosedForm, Control, Loss, Site};
 use backwater_types::{Bytes, Duration, Extension, Instant, LinkShape, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
@@ -211,11 +211,6 @@ impl Control for Swift {
     type Extension = Trip;
     type Due = ();
     type Times = ();
-    const ASKS_BASE_RTT: bool = true;
-
-    fn carried(params: &SwiftParams) -> Bytes {
-        params.stamp_bytes
-    }
 
     #[inline(always)]
     fn outgoing(&self, now: Instant, _left: u64) -> Trip {
@@ -242,13 +237,6 @@ impl Control for Swift {
             acked: 0,
             timeouts: 0,
         }
-    }
-
-    /// Steps of additive increase up to the window of the line at the target, each of which takes the target at most.
-    fn recovery(params: &SwiftParams) -> Duration {
-        let target = params.target(params.scaling_max, 1);
-        let window = target * params.site.line_rate / (8e12 * params.site.payload.max(1) as f64);
-        Duration((target * window / params.additive_increase.max(1e-3)) as u64)
     }
 
     #[inline(always)]
@@ -286,6 +274,21 @@ impl Control for Swift {
             self.cut(params, now, 1.0 - params.max_cut);
         }
         self.window != before
+    }
+}
+
+impl ClosedForm for Swift {
+    const ASKS_BASE_RTT: bool = true;
+
+    fn carried(params: &SwiftParams) -> Bytes {
+        params.stamp_bytes
+    }
+
+    /// Steps of additive increase up to the window of the line at the target, each of which takes the target at most.
+    fn recovery(params: &SwiftParams) -> Duration {
+        let target = params.target(params.scaling_max, 1);
+        let window = target * params.site.line_rate / (8e12 * params.site.payload.max(1) as f64);
+        Duration((target * window / params.additive_increase.max(1e-3)) as u64)
     }
 }
 

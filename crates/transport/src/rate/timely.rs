@@ -18,7 +18,7 @@
 //! increases below t_low count towards hyper increase and may be hyper increases themselves, which the paper has
 //! between t_low and t_high alone. Floating point: additions, multiplications and divisions only.
 
-use crate::rate::{Ack, Control, Site};
+use crate::rate::{Ack, ClosedForm, Control, Site};
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, LinkShape, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
@@ -164,10 +164,6 @@ impl Control for Timely {
     type Times = ();
     type Due = ();
 
-    fn carried(params: &TimelyParams) -> Bytes {
-        params.stamp_bytes
-    }
-
     #[inline(always)]
     fn outgoing(&self, now: Instant, _left: u64) -> SentAt {
         SentAt(now)
@@ -182,20 +178,9 @@ impl Control for Timely {
         Timely { rate, difference: 0.0, last, increases: 0, updated: 0 }
     }
 
-    fn min_rate(params: &TimelyParams) -> Option<BitsPerSec> {
-        Some(params.min_rate)
-    }
-
     fn to_min_rate(&mut self, params: &TimelyParams) -> bool {
         (self.rate, self.increases) = (params.min_rate.0 as f64, 0);
         true
-    }
-
-    /// Hyper increase by a step a round trip. A port that is not full keeps round trips below t_low, so this is 10 ms
-    /// at most at 100 Gb/s with the simulator's steps.
-    fn recovery(params: &TimelyParams) -> Duration {
-        let steps = params.site.line_rate / params.hyper_increase.0 as f64;
-        Duration(((params.hyper_after as f64 + steps) * params.t_low.0 as f64) as u64)
     }
 
     #[inline(always)]
@@ -221,6 +206,23 @@ impl Control for Timely {
             (self.updated, self.last) = (ack.next, rtt);
         }
         self.rate != before
+    }
+}
+
+impl ClosedForm for Timely {
+    fn carried(params: &TimelyParams) -> Bytes {
+        params.stamp_bytes
+    }
+
+    fn min_rate(params: &TimelyParams) -> Option<BitsPerSec> {
+        Some(params.min_rate)
+    }
+
+    /// Hyper increase by a step a round trip. A port that is not full keeps round trips below t_low, so this is 10 ms
+    /// at most at 100 Gb/s with the simulator's steps.
+    fn recovery(params: &TimelyParams) -> Duration {
+        let steps = params.site.line_rate / params.hyper_increase.0 as f64;
+        Duration(((params.hyper_after as f64 + steps) * params.t_low.0 as f64) as u64)
     }
 }
 

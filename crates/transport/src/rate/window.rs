@@ -1,6 +1,6 @@
 //! Fixed window: a cap on bytes in flight, which is one bandwidth-delay product for ideal fair queueing (spec D).
 
-use crate::rate::{Control, Site};
+use crate::rate::{ClosedForm, Control, Site};
 
 /// Congestion control without state; its parameter is the window of its site.
 #[derive(Clone, Copy, Debug)]
@@ -25,3 +25,5 @@ impl Control for Window {
         params.window
     }
 }
+
+impl ClosedForm for Window {}

@@ -31,7 +31,7 @@ mod published;
 mod rates;
 mod vendor;
 
-use crate::rate::{Ack, Control, Site};
+use crate::rate::{Ack, ClosedForm, Control, Site};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
 use published::ByteCounter;
 use rates::Rates;
@@ -202,16 +202,6 @@ impl Control for Dcqcn {
         (params.variant == DcqcnVariant::Published).then_some(params.cnp_interval)
     }
 
-    /// Additive increase by a step a period: 137 ms at 100 Gb/s with the steps of the paper.
-    fn recovery(params: &DcqcnParams) -> Duration {
-        let steps = params.site.line_rate / params.additive_increase.0 as f64;
-        Duration((steps * params.increase_timer.0 as f64) as u64)
-    }
-
-    fn min_rate(params: &DcqcnParams) -> Option<BitsPerSec> {
-        Some(params.min_rate)
-    }
-
     fn to_min_rate(&mut self, params: &DcqcnParams) -> bool {
         (self.rates.rate, self.rates.target) = (params.min_rate.0 as f64, params.min_rate.0 as f64);
         true
@@ -274,6 +264,18 @@ impl Control for Dcqcn {
         let before = self.rates.rate;
         self.on_timer_event(params, now, timer);
         self.rates.rate != before
+    }
+}
+
+impl ClosedForm for Dcqcn {
+    /// Additive increase by a step a period: 137 ms at 100 Gb/s with the steps of the paper.
+    fn recovery(params: &DcqcnParams) -> Duration {
+        let steps = params.site.line_rate / params.additive_increase.0 as f64;
+        Duration((steps * params.increase_timer.0 as f64) as u64)
+    }
+
+    fn min_rate(params: &DcqcnParams) -> Option<BitsPerSec> {
+        Some(params.min_rate)
     }
 }
 

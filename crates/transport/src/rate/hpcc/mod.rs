@@ -26,7 +26,7 @@ mod simulator;
 
 pub use int::{HOPS, Int};
 
-use crate::rate::{Ack, Control, Site};
+use crate::rate::{Ack, ClosedForm, Control, Site};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
 use int::{IntHop, IntRate, QUEUED_UNIT};
 #[cfg(feature = "schema")]
@@ -245,11 +245,6 @@ impl Control for Hpcc {
     type Extension = Int;
     type Times = ();
     type Due = Instant;
-    const ASKS_BASE_RTT: bool = true;
-
-    fn carried(params: &HpccParams) -> Bytes {
-        params.int_bytes
-    }
 
     fn at(params: &HpccParams, site: Site) -> HpccParams {
         HpccParams { site, ..*params }
@@ -266,20 +261,11 @@ impl Control for Hpcc {
         }
     }
 
-    fn min_rate(params: &HpccParams) -> Option<BitsPerSec> {
-        Some(params.min_rate)
-    }
-
     fn to_min_rate(&mut self, params: &HpccParams) -> bool {
         let rate = params.min_rate.0 as f64;
         self.rate = rate;
         self.references.iter_mut().for_each(|reference| *reference = Reference { rate, stage: 0, ..*reference });
         true
-    }
-
-    /// The target utilisation; steps of additive increase go beyond it.
-    fn share(params: &HpccParams) -> f64 {
-        params.utilization
     }
 
     #[inline(always)]
@@ -319,6 +305,23 @@ impl Control for Hpcc {
             self.updated = self.updated.max(ack.next);
         }
         seen != 0
+    }
+}
+
+impl ClosedForm for Hpcc {
+    const ASKS_BASE_RTT: bool = true;
+
+    fn carried(params: &HpccParams) -> Bytes {
+        params.int_bytes
+    }
+
+    fn min_rate(params: &HpccParams) -> Option<BitsPerSec> {
+        Some(params.min_rate)
+    }
+
+    /// The target utilisation; steps of additive increase go beyond it.
+    fn share(params: &HpccParams) -> f64 {
+        params.utilization
     }
 }
 
