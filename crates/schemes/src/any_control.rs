@@ -1,5 +1,5 @@
-//! Several controls as one type, for combinations of schemes that have no engine of their own. A flow's state, its parameters
-//! and the extension of its packets are enums with one variant for each control.
+//! Several controls as one type, for combinations of schemes that have no engine of their own. A flow's state, its
+//! parameters and the extension of its packets are enums with one variant for each control.
 
 /// Calls one of the controls with the state of a flow and its parameters.
 macro_rules! of_each {
@@ -145,8 +145,8 @@ macro_rules! any_control {
     };
 }
 
-/// Extension of packets under one of several controls. A packet without an extension, such as a datagram, counts at a port as
-/// one with the default extension of the control there. The port knows the control by [`LinkShape::transport`].
+/// Extension of packets under one of several controls. A packet without an extension, such as a datagram, counts at a
+/// port as one with the default extension of the control there. The port knows the control by [`LinkShape::transport`].
 macro_rules! any_carried {
     ($any:ident, $port:ident, of $($name:ident)*) => {
         /// Extension of the packets of any of the controls.

@@ -204,7 +204,8 @@ fn mmus(mmu: &Mmu, site: &SwitchSite) -> Vec<u8> {
     site.ports.iter().enumerate().map(of).collect()
 }
 
-/// Turns on which a switch sends no pauses, by its table, its name and layer, and the names and layers of what is at its ports.
+/// Turns on which a switch sends no pauses, by its table, its name and layer, and the names and layers of what is at
+/// its ports.
 pub fn elided(table: &Switch, (name, layer): (&str, u32), around: &[(&str, u32)]) -> ElidedTurns {
     let mut out = ElidedTurns::default();
     let mut insert = |ingress: usize, egress: usize| out.insert(ingress as PortId, egress as PortId);

@@ -1,4 +1,5 @@
-//! What a host does: sizes, times and windows that every transport has, and a table for each transport that has parameters.
+//! Configuration of hosts: sizes, times and windows of every transport, and one table for each transport with
+//! parameters.
 //!
 //! The tables come from the list of transports in [`registry`](crate::registry).
 
@@ -8,33 +9,33 @@ use backwater_types::{BitsPerSec, Bytes, Duration, Extension};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is sent again of what was lost.
+/// Packets that a sender sends again after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossRecovery {
-    /// All from the first packet that is missing on (baselines 0.3).
+    /// Go-back-N: the first missing packet and every packet after it (baselines 0.3).
     GoBackN,
-    /// What is missing (baselines 4.1 and 8).
+    /// Selective retransmission: only the missing packets (baselines 4.1 and 8).
     Selective,
 }
 
-/// Is shown a control by its type.
+/// Code that is generic over the type of a congestion control.
 pub trait Visitor {
-    /// What comes of it.
+    /// Result of the visit.
     type Out;
-    /// The control, whose parameters `at` gives for flows that start at a site.
+    /// Visits the control `C`; `at` gives its parameters for flows that start at a site.
     fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Self::Out;
 }
 
-/// Is shown what packets carry beside their headers, by its type.
+/// Code that is generic over the type of packet metadata.
 pub trait ExtensionVisitor {
-    /// What comes of it.
+    /// Result of the visit.
     type Out;
-    /// The type.
+    /// Visits the metadata type `E`.
     fn extension<E: Extension>(self) -> Self::Out;
 }
 
-/// What a transport states of itself.
+/// Properties that a transport states: closed forms, and facts that scenarios are checked against.
 pub(crate) trait Stated {
     /// See [`ClosedForm::startup`].
     fn startup(&self, host: &Host, path: &IdlePath) -> Duration;
@@ -62,18 +63,18 @@ pub(crate) trait Stated {
     fn asks_base_rtt(&self) -> bool {
         false
     }
-    /// Flows that meet share what they meet at; else, where switches know priorities or what is left, that with the least left goes
-    /// first.
+    /// Whether flows that meet at a port share its rate. If not, the flow with the fewest bytes left goes first where
+    /// switches know priorities or remaining sizes.
     fn shares(&self) -> bool {
         true
     }
-    /// Each packet is answered; else, of what a window covers, only the last.
+    /// Whether the receiver answers each packet. If not, it answers only the last packet of a window.
     fn answers_each(&self) -> bool {
         true
     }
 }
 
-/// The parameters of a control, as a table has them.
+/// Parameters of a control as its table has them.
 pub(crate) struct Of<C: ClosedForm>(pub C::Params);
 
 impl<C: ClosedForm> Stated for Of<C> {
@@ -123,7 +124,7 @@ impl Stated for ExpressPassParams {
     }
 }
 
-/// RTTbytes are sent unasked, and while they are on their way the rest is asked for.
+/// The sender sends RTTbytes unscheduled. The grants for the rest arrive before these are sent.
 impl Stated for HomaParams {
     fn startup(&self, _host: &Host, _path: &IdlePath) -> Duration {
         Duration::ZERO
@@ -152,8 +153,8 @@ impl Stated for SrfParams {
     }
 }
 
-/// From a list of controls, of controls whose packets carry something beside their headers, and of transports: the `[host]` table,
-/// the names that `transport` takes, and types for all controls.
+/// Makes the `[host]` table, the values of `transport` and one type for all controls from three lists: controls,
+/// controls whose packets carry metadata, and other transports.
 macro_rules! transports {
     (
         controls { $($(#[$doc:meta])* $name:ident $({ $table:ident })?)* }
@@ -162,7 +163,7 @@ macro_rules! transports {
             $other_table:ident: $other_params:ty $(, carries $carried:ty)?
         })* }
     ) => {
-        /// End-to-end control.
+        /// Transport: congestion control end to end.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum Transport {
@@ -172,15 +173,15 @@ macro_rules! transports {
         }
 
         impl Transport {
-            /// All of them.
+            /// Every transport.
             pub const ALL: &[Transport] = &[$(Transport::$name,)* $(Transport::$own,)* $(Transport::$other,)*];
         }
 
-        /// What every host does.
+        /// Hosts: their transport, and the parameters of each transport.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct Host {
-            /// End-to-end control.
+            /// Transport: congestion control end to end.
             pub transport: Transport,
             /// Bytes of payload in a full packet.
             pub payload: Bytes,
@@ -188,31 +189,36 @@ macro_rules! transports {
             pub header: Bytes,
             /// Wire size of an ACK or NACK.
             pub ack: Bytes,
-            /// Cap on a flow's bytes in flight (payload). Absent: `"bdp"`; `line-rate` has none but a size given here.
+            /// Cap on a flow's payload bytes in flight. Absent: `"bdp"`; no cap for `line-rate`, which takes only a
+            /// size.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub window: Option<Window>,
-            /// What is sent again of what was lost, where a control has windows and rates; other transports have ways of their own.
+            /// Loss recovery of transports with a window or a rate. Other transports have their own.
             pub recovery: LossRecovery,
             /// Used when `recovery = "selective"`.
             pub selective: SelectiveParams,
-            /// No progress for this long: go back to the last byte acknowledged.
+            /// Retransmission timeout: without progress for this long the sender goes back to the last byte
+            /// acknowledged.
             pub rto: Duration,
-            /// A second NACK for the same packet waits this long.
+            /// Least time between two NACKs for the same packet.
             pub nack_guard: Duration,
-            /// Time a received packet spends in the host before it counts and is answered.
+            /// Processing time of a received packet before it counts and is acknowledged.
             pub delay: Duration,
-            /// With `transport = "tcp"`: bytes that wait for the link, first in, first out; more are dropped.
+            /// With `transport = "tcp"`: size of the NIC's FIFO. Packets beyond it are dropped.
             pub nic_buffer: Bytes,
-            /// With `transport = "tcp"`: the NIC marks as `switch.ecn` has it, by the length of its queue.
+            /// With `transport = "tcp"`: whether the NIC marks by the length of its queue, with the thresholds of
+            /// `switch.ecn`.
             pub nic_marks: bool,
-            /// Used with `conventions.hosts = "hpcc-sim"`: whether a pause of the data class holds the NIC's ACKs too. Either way
-            /// they go before data.
+            /// Used with `conventions.hosts = "hpcc-sim"`: class of a NIC's ACKs. A pause of the data class stops ACKs
+            /// of that class. The NIC always sends ACKs before data.
             pub ack_class: AckClass,
-            /// With `ack_class = "data"` and `assignment = "class"`: of which class a pause does.
+            /// With `ack_class = "data"` and `assignment = "class"`: class whose pause stops ACKs.
             pub ack_priority: u8,
-            /// Used with `conventions.hosts = "hpcc-sim"`: packets are acknowledged that end here in their flow, or beyond.
+            /// Used with `conventions.hosts = "hpcc-sim"`: the receiver acknowledges each packet that ends at or beyond
+            /// this byte of its flow.
             pub ack_from: Bytes,
-            /// Others are if they end at a multiple of this.
+            /// Used with `conventions.hosts = "hpcc-sim"`: before `ack_from`, the receiver acknowledges packets that
+            /// end at a multiple of this.
             pub ack_chunk: Bytes,
             $($(
                 #[doc = concat!("Used when `transport = \"", stringify!($table), "\"`.")]
@@ -255,10 +261,10 @@ macro_rules! transports {
         }
 
         impl Host {
-            /// The first value of a table that is out of its range, by its dotted key.
+            /// Returns the first value of a table that is out of its range, with its dotted key.
             ///
             /// # Errors
-            /// If there is one.
+            /// If a value is out of its range.
             pub fn check_tables(&self) -> Result<(), OutOfRange> {
                 self.selective.check().map_err(|wrong| wrong.within("selective"))?;
                 $($(self.$table.check().map_err(|wrong| wrong.within(stringify!($table)))?;)?)*
@@ -267,7 +273,7 @@ macro_rules! transports {
                 Ok(())
             }
 
-            /// What its transport states of itself, and the name of its table if it has one.
+            /// Properties that the transport states, and the name of its table if it has one.
             fn stated(&self) -> (&'static str, Box<dyn Stated>) {
                 match self.transport {
                     $(Transport::$name => {
@@ -279,7 +285,7 @@ macro_rules! transports {
                 }
             }
 
-            /// The control of its flows, which start at `site`, if their packets carry nothing beside their headers.
+            /// Parameters of the control of flows that start at `site`, if their packets carry no metadata.
             pub fn control(&self, site: Site) -> Option<AnyParams> {
                 Some(match self.paced() {
                     $(Transport::$name => {
@@ -289,8 +295,8 @@ macro_rules! transports {
                 })
             }
 
-            /// Shows `visitor` the control of its flows: by one type for all, and another for those whose packets carry something. `None`
-            /// for transports that are more than a control.
+            /// Calls `visitor` with the control of the flows: one type for all controls without metadata, another for
+            /// those with it. `None` for transports that are more than a control.
             pub fn visit<V: Visitor>(&self, visitor: V) -> Option<V::Out> {
                 match self.transport {
                     $(Transport::$own => Some(visitor.control::<AnyCarrying>(|site| {
@@ -302,8 +308,8 @@ macro_rules! transports {
             }
         }
 
-        /// Shows `visitor` what packets carry whose type has this name in a running program; `None` if no transport's do under
-        /// [`Host::visit`].
+        /// Calls `visitor` with the metadata type `id`. `None` if no transport has it
+        /// under [`Host::visit`].
         pub fn visit_extension<V: ExtensionVisitor>(id: TypeId, visitor: V) -> Option<V::Out> {
             if id == TypeId::of::<()>() {
                 return Some(visitor.extension::<()>());
@@ -318,17 +324,17 @@ macro_rules! transports {
         }
 
         any_control! {
-            /// State of one flow under whichever control it is whose packets carry nothing beside their headers.
+            /// State of one flow under any of the controls without packet metadata.
             AnyControl,
-            /// Parameters of whichever control it is.
+            /// Parameters of that control.
             AnyParams,
             carries (), due (), of $($name)*
         }
 
         any_control! {
-            /// State of one flow under whichever control it is whose packets carry something beside their headers.
+            /// State of one flow under any of the controls with packet metadata.
             AnyCarrying,
-            /// Parameters of whichever control it is.
+            /// Parameters of that control.
             AnyCarryingParams,
             carries AnyCarried, due Instant, of $($own)*
         }

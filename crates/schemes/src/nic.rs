@@ -151,8 +151,8 @@ impl Network<'_> {
 /// Number of priorities of workloads.
 const PRIORITIES: u16 = 8;
 
-/// Queues of a NIC on a switch of this table: where the switch pauses queues as many as it has, divided among classes; else one for each
-/// class.
+/// Queues of a NIC on a switch of this table: where the switch pauses queues as many as it has, divided among classes;
+/// else one for each class.
 fn queues(table: &Switch) -> NicQueues {
     let (quantum, groups) = (table.quantum.0 as u32, table.priority_groups.into());
     let pausing = table.pausing();

@@ -1,16 +1,16 @@
-//! How switches pause one another and their hosts, by their tables: what each states, and which neighbour obeys it.
+//! How switches pause one another and their hosts: what each table states, and which neighbour obeys.
 
 use crate::registry::{Backpressure, Switch};
 use crate::switch::Scheduler;
 use backwater_dataplane::{CreditParams, Grain, NicPausing, Pauses, Pausing};
 use backwater_types::Duration;
 
-/// Of a switch that pauses nobody.
+/// Statement of a switch that pauses nobody.
 pub(crate) const fn nothing(_: &Switch) -> Pausing<'_> {
     Pausing::of(Grain::Nothing)
 }
 
-/// Of a switch that pauses single flows, by the parameters that it shares with FlowSail.
+/// Statement of a switch that pauses single flows, by the parameters that it shares with FlowSail.
 pub(crate) const fn by_flow(table: &Switch) -> Pausing<'_> {
     let params = &table.flowsail;
     Pausing {
@@ -26,31 +26,32 @@ pub(crate) const fn by_flow(table: &Switch) -> Pausing<'_> {
 /// How a switch pauses one neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PausedBy {
-    /// The backpressure whose frames it sends there.
+    /// Backpressure whose frames the switch sends there.
     pub by: Backpressure,
-    /// What one of them holds.
+    /// Traffic that one frame pauses.
     pub grain: Grain,
 }
 
 impl Switch {
-    /// What one pause of its neighbours holds.
+    /// Traffic that one pause of the switch's neighbours stops.
     pub fn grain(&self) -> Grain {
         self.pausing().grain
     }
 
-    /// Credits that its neighbours and NICs need, to send anything.
+    /// Credits that neighbours and NICs need before they send.
     pub fn credits(&self) -> Option<&CreditParams> {
         self.pausing().credits
     }
 
-    /// Round trip to a neighbour, where it is given: that of pauses of queues or flows, else that of dynamic assignment.
+    /// Round trip to a neighbour if it is configured: that of pauses of queues or flows, else that of dynamic
+    /// assignment.
     pub fn hrtt(&self) -> Option<Duration> {
         let pausing = self.pausing();
         if pausing.grain.is_fine() { pausing.hrtt } else { self.bfc.hrtt }
     }
 
-    /// How hosts are paused flow by flow: as it states, or, where it pauses no flows, as the table of FlowSail does, for the regions
-    /// that have it.
+    /// How hosts are paused flow by flow: as the switch states. A switch that pauses no flows has FlowSail's table
+    /// here, for regions that use it.
     pub fn flow_pauses(&self) -> Pausing<'_> {
         let own = self.pausing();
         match own.grain {
@@ -59,8 +60,8 @@ impl Switch {
         }
     }
 
-    /// How it pauses another switch. Every switch obeys PFC; frames for queues and flows are obeyed by switches with the same
-    /// backpressure.
+    /// How the switch pauses another switch. Every switch obeys PFC; only switches with the same backpressure obey
+    /// frames for queues and flows.
     pub fn pauses(&self, neighbour: &Switch) -> PausedBy {
         let own = PausedBy { by: self.backpressure, grain: self.grain() };
         match own.grain {
@@ -73,7 +74,7 @@ impl Switch {
         }
     }
 
-    /// How it pauses its hosts. Every NIC obeys PFC.
+    /// How the switch pauses its hosts. Every NIC obeys PFC.
     pub fn pauses_hosts(&self) -> PausedBy {
         let Pausing { grain, nic, .. } = self.pausing();
         let obeyed = match grain {
@@ -83,7 +84,7 @@ impl Switch {
         PausedBy { by: self.backpressure, grain: if obeyed { grain } else { Grain::Nothing } }
     }
 
-    /// There is a switch that does as it says and pauses neighbours of coarser grain by PFC.
+    /// Whether there is a switch with this backpressure that pauses neighbours of coarser grain by PFC.
     fn pfc_interop(&self) -> bool {
         self.pausing().pfc_interop && self.scheduler != Scheduler::Srf
     }

@@ -1,4 +1,4 @@
-//! Products: which assignment and backpressure make a switch, and by which types.
+//! Products: the combinations of assignment and backpressure that make a switch, and their types.
 
 use crate::conventions::Memory;
 use crate::registry::{Backpressure, Switch as Table};
@@ -18,11 +18,11 @@ use backwater_types::Extension;
 
 /// A data plane that can be built from the shape of a switch and its table of parameters.
 pub trait Build: DataPlane {
-    /// Builds it.
+    /// Builds the data plane.
     fn build(shape: &Shape, table: &Table) -> Self;
 }
 
-/// One word of queues.
+/// Queues whose states fit one word of bits.
 type Narrow = PausableQueues<1>;
 
 macro_rules! products {
@@ -38,14 +38,14 @@ macro_rules! products {
             }
         )*
 
-        /// A product: what a switch is compiled to.
+        /// A product: a type of switch that is compiled.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Product {
             $(#[doc = concat!("[`", stringify!($name), "`](type@", stringify!($name), ")")] $name,)*
         }
 
         impl Product {
-            /// The product that a table asks for: the first line of the list that fits. `None`: no line does.
+            /// Product that a table asks for: the first line of the list that fits. `None`: no line fits.
             fn first(table: &Table, at: Traits) -> Option<Product> {
                 $(
                     let fits = matches!(table.built_as(), $(Assignment::$assignment)|+);
@@ -56,7 +56,7 @@ macro_rules! products {
                 None
             }
 
-            /// Builds a switch of it behind a table of functions.
+            /// Builds a switch of this product behind a table of functions.
             pub fn boxed<E: Extension>(self, shape: &Shape, table: &Table) -> AnySwitch<E> {
                 match self {
                     $(Product::$name => Box::new($name::<E>::build(shape, table)),)*
@@ -64,7 +64,7 @@ macro_rules! products {
             }
         }
 
-        /// Which assignments and backpressures go together.
+        /// Combinations of assignment and backpressure that are accepted.
         pub const PRODUCTS: &[(Assignment, Backpressure)] =
             &[$($((Assignment::$assignment, Backpressure::$backpressure)),+),*];
     };
@@ -159,26 +159,26 @@ products! {
     BfcFlowId: Dynamic, PerFlow => BfcByFlow, by_flow;
 }
 
-/// What a choice of product hangs on beside its two names.
+/// Properties beside the two names by which a product is chosen.
 #[derive(Clone, Copy, Debug)]
 struct Traits {
-    /// More queues than one word of bits tells apart.
+    /// More queues than a word has bits.
     wide: bool,
-    /// Memory as the HPCC simulator has it.
+    /// Memory accounting of the HPCC simulator.
     hpcc: bool,
-    /// Some neighbours speak only PFC.
+    /// Some neighbours obey only PFC.
     beside: bool,
-    /// FlowSail as its pseudo-code is printed.
+    /// FlowSail exactly as its pseudo-code is printed.
     as_printed: bool,
-    /// Served by what is left of flows.
+    /// Scheduling by remaining flow size.
     srf: bool,
-    /// BFC beyond the plain one.
+    /// BFC with an extension, such as credits or early resume.
     extended: bool,
 }
 
 impl Product {
-    /// The product that a table asks for; `beside`: some neighbours speak only PFC. `None`: its assignment and backpressure do not go
-    /// together, which scenario files are refused for.
+    /// Product that a table asks for; `beside`: some neighbours obey only PFC. `None`: its assignment and backpressure
+    /// do not go together; scenario files with such a table are refused.
     pub fn of(memory: Memory, table: &Table, beside: bool) -> Option<Product> {
         let at = Traits {
             wide: table.data_queues() > 64,
@@ -192,7 +192,7 @@ impl Product {
     }
 }
 
-/// The switch that a table asks for, of this shape.
+/// Builds the switch that a table asks for, of this shape.
 ///
 /// # Panics
 /// On products that the scenario reader refuses.

@@ -1,8 +1,8 @@
 //! Everything that has a name in a scenario: backpressures, transports and schemes, one line each.
 //!
-//! A line gives its name, its table of parameters with defaults, ranges and schema, and a place among all others in whatever goes
-//! through a list of them: `backwater schemes`, the conformance tests, the benchmark. Which assignments a backpressure goes with is
-//! said in [`planes`](crate::planes), a line for each product.
+//! A line gives a name, a table of parameters with defaults, ranges and schema, and a place in every list: `backwater
+//! schemes`, the conformance tests, the benchmark. [`planes`](crate::planes) lists which assignments go with a
+//! backpressure, a line for each product.
 
 use crate::any_control::{any_carried, any_control, of_each};
 use crate::conventions::AckClass;
@@ -24,31 +24,32 @@ use serde::{Deserialize, Serialize};
 use std::any::TypeId;
 
 backpressures! {
-    /// Not at all.
+    /// No backpressure.
     None => nothing
-    /// Priority flow control, per ingress port.
+    /// PFC: pauses per ingress port.
     Pfc {
         /// Used when `backpressure = "pfc"`.
         pfc: PfcParams
     }
-    /// Per upstream queue, with pause counters (spec A.3 to A.5).
+    /// BFC: pauses per upstream queue, with pause counters (spec A.3 to A.5).
     Bfc {
         /// Used when `assignment = "dynamic"` or `"homa-dynamic"`, or `backpressure = "bfc"`.
         bfc: BfcParams
     }
-    /// Per flow by name, those with more than their share of a long queue (spec F).
+    /// FlowSail: pauses of flows that have more than their share of a long queue (spec F).
     Flowsail {
-        /// Used when `assignment = "flowsail"`; `ql`, `hrtt`, `refresh` and `nic_obeys` also when `backpressure = "per-flow"`.
+        /// Used when `assignment = "flowsail"`; `ql`, `hrtt`, `refresh` and `nic_obeys` also when `backpressure =
+        /// "per-flow"`.
         flowsail: FlowSailParams
     }
-    /// Per flow by name, those whose queue is long: ideal flow control with a queue for each flow (spec D), BFC by flow id with
+    /// Pauses of each flow whose queue is long: ideal flow control with a queue per flow (spec D), BFC by flow id with
     /// assignment `dynamic` (spec B.2).
     PerFlow => by_flow
 }
 
 transports! {
     controls {
-        /// None: as fast as the NIC and backpressure let it.
+        /// No control: flows send as fast as the NIC and backpressure allow.
         LineRate
         /// A fixed window.
         Window
@@ -58,32 +59,33 @@ transports! {
         Dcqcn { dcqcn }
     }
     carrying {
-        /// HPCC: rates from what switches write into packets (baselines 4).
+        /// HPCC: rates from the telemetry (INT) that switches write into packets (baselines 4).
         Hpcc { hpcc }
-        /// TIMELY: rates from how long round trips are and how they change (baselines 3).
+        /// TIMELY: rates from round-trip times and their gradient (baselines 3).
         Timely { timely }
         /// A window that keeps round trips at a target: end-to-end control on top of BFC (spec B, algorithm 1).
         Rtt { rtt }
         /// Swift: a window that keeps round trips below a target that follows hops and window (baselines 5).
         Swift { swift }
-        /// HPCC from one number that switches write into packets: how much of the most used link is (PINT).
+        /// PINT: HPCC by one number that switches write into packets, the utilization of the most used link.
         Pint { pint }
     }
     others {
-        /// TCP with SACK, and what [`TcpParams`] says of marks: DCTCP and ECN* among them (baselines 1.2 and 1.3).
+        /// TCP with SACK. [`TcpParams`] says how it reacts to marks, as DCTCP or ECN* for example (baselines 1.2 and
+        /// 1.3).
         Tcp { tcp: TcpParams }
-        /// ExpressPass: packets for credits, which receivers send and ports limit (baselines 6).
+        /// ExpressPass: a packet for each credit. Receivers send credits, and ports limit their rate (baselines 6).
         Expresspass { expresspass: ExpressPassParams, carries ExpressPassHeader }
-        /// Homa: receivers grant to the messages with the least left, and choose priorities (baselines 7).
+        /// Homa: receivers grant to the messages with the fewest bytes left, and choose priorities (baselines 7).
         Homa { homa: HomaParams, carries HomaHeader }
-        /// Shortest remaining flow first: a window or none, a NIC that sends the flow with the least left, and packets that say what
-        /// that is (spec B and D).
+        /// Shortest remaining flow first: the NIC sends the flow with the fewest bytes left, and packets carry that
+        /// number. With or without a window (spec B and D).
         Srf { srf: SrfParams, carries Left }
     }
 }
 
 impl Host {
-    /// The transport that its flows run: its own, but line rate with a cap on bytes in flight is a window.
+    /// Transport of the flows. `line-rate` with a cap on bytes in flight is `window`.
     pub fn paced(&self) -> Transport {
         match (self.transport, self.window) {
             (Transport::LineRate, Some(Window::Size(_))) => Transport::Window,
@@ -91,83 +93,85 @@ impl Host {
         }
     }
 
-    /// What a flow alone takes beyond store and forward, on a path its window covers, as its transport states.
+    /// Time that a flow alone takes beyond store and forward, on a path that its window covers.
     pub fn startup(&self, path: &IdlePath) -> Duration {
         self.stated().1.startup(self, path)
     }
 
-    /// The first packets of a flow are not sent back to back, as its control states.
+    /// Whether the first packets of a flow are spaced.
     pub fn starts_paced(&self) -> bool {
         self.stated().1.starts_paced()
     }
 
-    /// How long its flows take to have back what they gave up, as their control states; zero: a few round trips.
+    /// Upper bound of the time that two flows take to fill a port after both cut their rates too far. Zero: a few round
+    /// trips.
     pub fn recovery(&self, site: Site) -> Duration {
         self.stated().1.recovery(site)
     }
 
-    /// Share of an idle path that a flow alone takes in the long run, as its control states.
+    /// Share of an idle path that a flow alone takes in the long run.
     pub fn share(&self) -> f64 {
         self.stated().1.share(self)
     }
 
-    /// The lowest rate that its control goes to, and the table that has it.
+    /// Lowest rate of the control, and the table that has it.
     pub fn min_rate(&self) -> Option<(&'static str, BitsPerSec)> {
         let (table, stated) = self.stated();
         stated.min_rate().map(|rate| (table, rate))
     }
 
-    /// Its control asks for base round trips.
+    /// Whether the control reads base round-trip times.
     pub fn asks_base_rtt(&self) -> bool {
         self.stated().1.asks_base_rtt()
     }
 
-    /// Flows that meet share what they meet at, as their transport states; else, where switches know priorities or what is left, that
-    /// with the least left goes first.
+    /// Whether flows that meet at a port share its rate. If not, the flow with the fewest bytes left goes first where
+    /// switches know priorities or remaining sizes.
     pub fn shares(&self) -> bool {
         self.stated().1.shares()
     }
 
-    /// Each packet is answered, as their transport states; else, of what a window covers, only the last.
+    /// Whether the receiver answers each packet. If not, it answers only the last packet of a window.
     pub fn answers_each(&self) -> bool {
         self.stated().1.answers_each()
     }
 
-    /// Bytes on the wire that data packets carry beside their headers.
+    /// Wire bytes of the metadata on each data packet.
     pub fn carried(&self) -> Bytes {
         self.stated().1.carried()
     }
 
-    /// Telemetry counts bytes in units as many times as large as at 25 Gb/s, where the fastest NIC has this rate.
+    /// Unit of telemetry's byte counts, in multiples of the unit at 25 Gb/s, where `fastest_nic` is the rate of the
+    /// fastest NIC.
     pub fn int_unit(&self, fastest_nic: BitsPerSec) -> u32 {
         self.hpcc.int_unit.unwrap_or((fastest_nic.0 / 25_000_000_000).max(1) as u32)
     }
 
-    /// Headers of a data packet, and what it carries beside them.
+    /// Bytes of a data packet's headers and metadata.
     pub fn headers(&self) -> Bytes {
         Bytes(self.header.0 + self.carried().0)
     }
 
-    /// The smallest data packet on the wire: one byte of payload, or none where TCP opens connections.
+    /// Wire size of the smallest data packet: one byte of payload, or none where TCP opens connections.
     pub fn smallest_packet(&self) -> Bytes {
         let opens = self.transport == Transport::Tcp && self.tcp.handshake;
         Bytes(self.headers().0 + !opens as u64)
     }
 
-    /// A full packet on the wire.
+    /// Wire size of a full packet.
     pub fn full_packet(&self) -> Bytes {
         Bytes(self.payload.0 + self.headers().0)
     }
 }
 
-/// Schemes that ship, in the order they are listed: each a fragment of scenario of its name in `presets/`.
+/// Schemes that ship, in the order of lists. Each is a fragment of a scenario in `presets/` with its name.
 macro_rules! presets {
     ($($name:literal)*) => {
         &[$(($name, include_str!(concat!("../presets/", $name, ".toml")))),*]
     };
 }
 
-/// Name and text of every scheme, in the order they are listed.
+/// Name and text of every scheme, in the order of lists.
 pub const PRESETS: &[(&str, &str)] = presets! {
     "bfc"
     "bfc-flow-id"
