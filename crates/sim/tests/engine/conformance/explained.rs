@@ -87,14 +87,15 @@ fn pauses_have_their_cause_next_door() {
     });
 }
 
-/// Returns a dumbbell with flows both ways between three and three hosts, two flows per pair.
+/// Returns a dumbbell with flows both ways between three and three hosts. All flows start within a microsecond, so packets
+/// of the other direction join the port by which a pause leaves while the pause waits there.
 fn both_ways() -> String {
     let flow = |i: u64| {
         let (a, b) = (i % 3, 3 + i / 2 % 3);
         let (src, dst) = if i.is_multiple_of(2) { (a, b) } else { (b, a) };
-        format!("  {{ start = \"{} ns\", src = \"host{src}\", dst = \"host{dst}\", bytes = \"100 KB\" }},\n", 70 * i)
+        format!("  {{ start = \"{} ns\", src = \"host{src}\", dst = \"host{dst}\", bytes = \"100 KB\" }},\n", 20 * i)
     };
-    let flows: String = (0..24).map(flow).collect();
+    let flows: String = (0..48).map(flow).collect();
     format!(
         "[topology]\nkind = \"dumbbell\"\nleft = 3\nright = 3\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n\
          bottleneck_rate = \"100 Gbps\"\nbottleneck_delay = \"1 us\"\n\
