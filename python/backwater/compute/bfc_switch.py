@@ -27,7 +27,7 @@ PACKET_LEAST = 64
 """The smallest packet, bytes: as many of it as the buffer holds may a flow have."""
 STAMP_BITS = 16
 TICKS = 64
-"""Of the timestamp in a sticky time: 62.5 ns at HRTT = 2 us, so that it goes round in 4 ms."""
+"""Ticks of the timestamp in a sticky time: 62.5 ns at HRTT = 2 us, so the timestamp wraps around after 4 ms."""
 REGISTERS = (1, 8, 16, 32)
 """Widths that a register array may have, bits."""
 PORTS_MAX, QUEUES_MAX = 1024, 4096
@@ -66,7 +66,7 @@ class Switch:
     recirculation: float = 0.12
     """Share of the capacity that may go round once more."""
     header: float = 60
-    """What goes round for a packet, bytes."""
+    """Bytes that are recirculated per packet."""
 
     def __post_init__(self) -> None:
         """Refuses what no switch can be.
@@ -173,21 +173,21 @@ def compute(*, packet: float, seed: int, **switch: float) -> Values:
 DEFAULT = Switch()
 COMPUTATION = Computation(
     "bfc-switch",
-    "What BFC asks of a switch: BFC, sections 3.3 and 4.",
+    "Resources that BFC needs on a switch: BFC, sections 3.3 and 4.",
     parameters={
-        "ports": whole("Of the switch.", DEFAULT.ports, least=1, most=PORTS_MAX),
-        "rate": rate("Of a port.", "100 Gbps", least=1e6, most=8e12),
-        "queues": whole("Of a port, in hardware.", DEFAULT.queues, least=2, most=QUEUES_MAX),
-        "control_queues": whole("Of those, kept for control frames.", DEFAULT.control_queues, least=0, most=1),
-        "entries_per_queue": whole("Of the flow table.", DEFAULT.entries_per_queue, least=1, most=100_000),
-        "pipelines": whole("At ingress.", DEFAULT.pipelines, least=1, most=64),
-        "hrtt": duration("Round trip of one hop.", "2 us", least=1e-9, most=0.2),
-        "sticky": number("Time that a flow's queue is kept for it, in HRTT.", DEFAULT.sticky, least=0, most=1000),
-        "buffer": size("Of the switch.", "12 MB", least=1e3, most=1e12),
-        "cell": size("That the buffer is made of.", "176 B", least=1, most=9216),
-        "recirculation": number("Share of the capacity that may go round.", DEFAULT.recirculation, above=0, most=1),
-        "header": size("That goes round for a packet.", "60 B", least=1, most=9216),
-        "packet": size("Mean on the wire.", "1000 B", least=64, most=9216),
+        "ports": whole("Ports of the switch.", DEFAULT.ports, least=1, most=PORTS_MAX),
+        "rate": rate("Rate of a port.", "100 Gbps", least=1e6, most=8e12),
+        "queues": whole("Hardware queues of a port.", DEFAULT.queues, least=2, most=QUEUES_MAX),
+        "control_queues": whole("Queues of a port for control frames.", DEFAULT.control_queues, least=0, most=1),
+        "entries_per_queue": whole("Flow-table entries per queue.", DEFAULT.entries_per_queue, least=1, most=100_000),
+        "pipelines": whole("Ingress pipelines.", DEFAULT.pipelines, least=1, most=64),
+        "hrtt": duration("One-hop round trip.", "2 us", least=1e-9, most=0.2),
+        "sticky": number("Time for which a flow keeps its queue, in HRTT.", DEFAULT.sticky, least=0, most=1000),
+        "buffer": size("Buffer of the switch.", "12 MB", least=1e3, most=1e12),
+        "cell": size("Cell of the buffer.", "176 B", least=1, most=9216),
+        "recirculation": number("Largest recirculated share of the capacity.", DEFAULT.recirculation, above=0, most=1),
+        "header": size("Header that is recirculated per packet.", "60 B", least=1, most=9216),
+        "packet": size("Mean packet on the wire.", "1000 B", least=64, most=9216),
     },
     results={
         "queues_in_all": "hardware queues of the switch",

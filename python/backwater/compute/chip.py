@@ -29,11 +29,11 @@ def compute(*, chip: str, megabyte: str, seed: int) -> Values:
 
 COMPUTATION = Computation(
     "chip",
-    "Capacity of a switching chip, and the time that its packet memory holds: BFC, figure 1.",
+    "Capacity of a switching chip, and the time that its packet memory covers: BFC, figure 1.",
     parameters={
-        "chip": choice("One of `backwater chips`.", list(CHIPS)),
+        "chip": choice("A chip of `backwater chips`.", list(CHIPS)),
         "megabyte": choice(
-            "How memory is counted: decimal, 10^6 bytes, or binary, 2^20.", ["decimal", "binary"], "decimal"
+            "Unit of memory: a megabyte is 10^6 bytes (decimal) or 2^20 (binary).", ["decimal", "binary"], "decimal"
         ),
     },
     results={

@@ -25,9 +25,9 @@ COMPUTATION = Computation(
     "flow-sizes",
     "Shares of flows and of bytes by flow size: BFC, figure 2.",
     parameters={
-        "sizes": sizes("Of flows."),
-        "size": size("Up to which flows are counted.", "100 KB"),
-        "rate": rate("Of the link.", "100 Gbps"),
+        "sizes": sizes("Flow sizes."),
+        "size": size("Largest size of the counted flows.", "100 KB"),
+        "rate": rate("Rate of the link.", "100 Gbps"),
         "rtt": duration("Round trip.", "12 us"),
     },
     results={

@@ -74,12 +74,12 @@ def compute(*, flows: int, queues: int, target: float, trials: int, seed: int) -
 
 COMPUTATION = Computation(
     "hashed-queues",
-    "Flows that share a queue where a hash assigns them: BFC, section 3.2.",
+    "Flows that share a queue if a hash assigns queues: BFC, section 3.2.",
     parameters={
-        "flows": whole("Active at the port, n.", least=2, most=100_000),
-        "queues": whole("Of the port, m.", 32, least=1, most=100_000_000),
-        "target": number("Probability that a flow may share its queue with.", 0.01, above=0, below=1),
-        "trials": whole("Assignments drawn.", 10_000, least=2, most=10_000_000),
+        "flows": whole("Active flows at the port, n.", least=2, most=100_000),
+        "queues": whole("Queues of the port, m.", 32, least=1, most=100_000_000),
+        "target": number("Allowed probability that a flow shares its queue.", 0.01, above=0, below=1),
+        "trials": whole("Number of drawn assignments.", 10_000, least=2, most=10_000_000),
     },
     results={
         "flow_collides": "probability that a flow shares its queue",

@@ -97,12 +97,12 @@ COMPUTATION = Computation(
     "processor-sharing",
     "Active flows at a link that shares its rate among them: BFC, section 2.3.",
     parameters={
-        "sizes": sizes("Of flows."),
-        "load": number("Of the link.", above=0, most=0.99),
-        "queues": whole("Whose number flows may exceed.", 32, least=0, most=100_000),
+        "sizes": sizes("Flow sizes."),
+        "load": number("Load of the link.", above=0, most=0.99),
+        "queues": whole("Number of queues, to compare the number of flows with.", 32, least=0, most=100_000),
         "flows": whole("Simulated.", 300_000, least=1000, most=5_000_000),
-        "arrivals": choice("Times between flows.", ARRIVALS, "poisson"),
-        "sigma": number("Of log-normal times between flows.", 2, least=0, most=5),
+        "arrivals": choice("Distribution of the times between flows.", ARRIVALS, "poisson"),
+        "sigma": number("Sigma of log-normal times between flows.", 2, least=0, most=5),
     },
     results={
         "mean": "rho / (1 - rho), flows",

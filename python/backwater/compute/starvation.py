@@ -78,11 +78,11 @@ def compute(*, threshold: float, ratio: float | None, slots: int, seed: int) -> 
 
 COMPUTATION = Computation(
     "starvation",
-    "Share of time that a paused flow has nothing queued: BFC, appendix C.",
+    "Share of time in which a paused flow has an empty queue: BFC, appendix C.",
     parameters={
         "threshold": number("Pause threshold over HRTT mu_f, Th in 1-hop BDPs of the flow: a.", above=0, most=10),
-        "ratio": number("Rate in over rate out, x. Left out: that which starves most.", None, least=1.01, most=100),
-        "slots": whole("Of the simulated queue, in an HRTT.", 1000, least=10, most=10_000),
+        "ratio": number("Arrival over departure rate, x. Absent: the worst ratio.", None, least=1.01, most=100),
+        "slots": whole("Slots of the simulated queue per HRTT.", 1000, least=10, most=10_000),
     },
     results={
         "starved": "E(x, a), share of time",
