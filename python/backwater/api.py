@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, deadlock, disk, results, sweep
+from backwater import _core, deadlock, disk, experiments, results, sweep
 from backwater.cluster import connected
 from backwater.compute.registry import SCHEMAS
 from backwater.events import Wanted
@@ -156,9 +156,9 @@ class Experiment:
             plan = _core.load_text(text, ".", IN_PYTHON, sets, scale, SCHEMAS)
             self.path = Path(f"{source.get('name') or 'scenario'}.toml")
         else:
-            plan = _core.load(str(source), sets, scale, SCHEMAS)
-            self.path = source
-        self.invocation = ["run", str(self.path)]
+            self.path = experiments.locate(source)
+            plan = _core.load(str(self.path), sets, scale, SCHEMAS)
+        self.invocation = ["run", str(self.path if isinstance(source, Mapping) else source)]
         self.plan: dict[str, Any] = json.loads(plan)
 
     def with_(

@@ -1,13 +1,25 @@
-"""Finds the published experiments, which the package carries."""
+"""Finds the published experiments, which are part of the package, and says where each comes from.
+
+An experiment is a scenario, `PAPER/NAME.toml`. `NAME.claims.toml` beside it says what its results should show. The name
+`PAPER-NAME` stands for it from any directory. For a command that lists or prints experiments: `known` gives names and
+paths, `about` gives title, paper and section, and `text` gives a scenario to copy.
+"""
 
 from __future__ import annotations
 
 import difflib
+import os
 import re
+import tomllib
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from backwater._core import InputError
+from backwater.toml_text import toml_key, toml_value
 
+CLAIMS = ".claims.toml"
+"""Ending of a claims file."""
 PAPERS = ("bfc", "flowsail", "bcc")
 """In this order: a figure's number alone is that of the first that has it."""
 TITLES = {
@@ -32,8 +44,96 @@ def root() -> Path:
 
 
 def known() -> dict[str, Path]:
-    """`paper-figure` to its file, in order of name."""
-    return {f"{path.parent.name}-{path.stem}": path for path in sorted(root().glob("*/*.toml"), key=in_order)}
+    """Scenario file of each experiment by its name `PAPER-NAME`, in order of name. Claims files are not listed."""
+    files = [path for path in root().glob("*/*.toml") if not path.name.endswith(CLAIMS)]
+    return {f"{path.parent.name}-{path.stem}": path for path in sorted(files, key=in_order)}
+
+
+@dataclass(frozen=True)
+class About:
+    """An experiment, and the publication that it is taken from. A text is empty if the experiment does not have it."""
+
+    name: str
+    """Such as `bfc-fig9`."""
+    path: Path
+    title: str
+    """What the figure or table shows."""
+    figure: str
+    """Number of the figure, such as `9`, or what else the experiment shows: `table 1`, `section 4`."""
+    paper: str
+    """Title of the paper, authors, where and when it appeared; empty for experiments of no paper."""
+    doi: str
+    """Digital object identifier, such as `10.1109/TNET.2024.3406613`."""
+    url: str
+    """Address of the paper: `https://doi.org/` and its identifier, or its own address."""
+    section: str
+    """Section of the paper."""
+
+
+def about(name: str) -> About:
+    """Says what the experiment `name`, one of `known()`, shows and where it comes from.
+
+    # Errors
+    `KeyError` if there is no such experiment.
+    """
+    path = known()[name]
+    keys = own_keys(path)
+    source, figure = keys.get("source", {}), keys.get("figure", {})
+    doi = source.get("doi", "")
+    url = f"https://doi.org/{doi}" if doi else source.get("url", "")
+    title = figure.get("title") or keys.get("description", "")
+    section = source.get("section", "")
+    return About(name, path, title, figure.get("number", ""), source.get("paper", ""), doi, url, section)
+
+
+def text(name: str) -> str:
+    """Scenario file of the experiment `name`, one of `known()`, as text that can be copied to any directory.
+
+    If it extends another file, the text names that file by its full path.
+
+    # Errors
+    `KeyError` if there is no such experiment.
+    """
+    path = known()[name]
+
+    def extends(match: re.Match[str]) -> str:
+        return toml_key("extends") + " = " + toml_value(str((path.parent / match[1]).resolve()), "extends")
+
+    return re.sub(r'^extends = "([^"]*)"$', extends, path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def own_keys(path: Path) -> dict[str, Any]:
+    """Keys of a scenario file and of the claims file beside it, but not of the files that it extends."""
+    keys = tomllib.loads(path.read_text(encoding="utf-8"))
+    claims = path.with_suffix(CLAIMS)
+    if not claims.is_file():
+        return keys
+    more = tomllib.loads(claims.read_text(encoding="utf-8"))
+    return keys | more | {"figure": keys.get("figure", {}) | more.get("figure", {})}
+
+
+def locate(source: str | os.PathLike[str]) -> Path:
+    """Path of a scenario: a file, or a published experiment by its name, such as `bfc-fig9`, `fs-fig11` or `fig9`.
+
+    A file of that name comes first. A name that is neither is returned as a path if it looks like one: if it has an
+    ending or a directory.
+
+    # Errors
+    `InputError` for any other name, with the closest one.
+    """
+    path = Path(source)
+    if path.is_file() or path.suffix or len(path.parts) != 1:
+        return path
+    try:
+        found = find(str(path))
+    except InputError:
+        if path.exists():
+            return path
+        problem = f"no such file or published experiment; {hint(str(path))}`backwater list experiments` lists them"
+        raise InputError(f"{path}: {problem}") from None
+    if len(found) > 1:
+        raise InputError(f"{path}: these are {len(found)} experiments: expected one, such as {next(iter(found))}")
+    return next(iter(found.values()))
 
 
 def paper_of(name: str) -> str:
@@ -63,11 +163,17 @@ def find(identifier: str) -> dict[str, Path]:
         if len(figure) > 1 and name in figure:
             figure = {name: figure[name]}
     if not figure:
-        stems = [path.stem for path in everything.values()]
-        close = difflib.get_close_matches(identifier, [*everything, *stems], 1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise InputError(f"reproduce {identifier}: no such experiment; {hint}there is {', '.join(everything)}")
+        there = ", ".join(everything)
+        raise InputError(f"reproduce {identifier}: no such experiment; {hint(identifier)}there is {there}")
     return figure
+
+
+def hint(identifier: str) -> str:
+    """The experiment whose name is closest, as a question; empty if none is close."""
+    everything = known()
+    stems = [path.stem for path in everything.values()]
+    close = difflib.get_close_matches(identifier, [*everything, *stems], 1)
+    return f"did you mean {close[0]}? " if close else ""
 
 
 def in_order(path: Path) -> tuple[str, str, int, str]:

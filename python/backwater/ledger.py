@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import tomllib
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -183,9 +182,10 @@ def run_line(listed: list[Row]) -> str:
 
 
 def figure_of(name: str) -> dict[str, Any]:
-    """The `[figure]` of an experiment's own file, and not of one it extends; of one that is gone, nothing."""
+    """The `[figure]` of an experiment's own files, and not of one it extends; of one that is gone, nothing."""
     path = experiments.known().get(name)
-    return tomllib.loads(path.read_text(encoding="utf-8")).get("figure", {}) if path else {}
+    figure: dict[str, Any] = experiments.own_keys(path).get("figure", {}) if path else {}
+    return figure
 
 
 def main(place: Path) -> None:

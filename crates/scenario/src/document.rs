@@ -28,20 +28,32 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Whether both places are in one file, or one of them is in no file.
+    /// Whether both places are in one file or in the claims file beside it, or one of them is in no file.
     pub(crate) fn is_in_file_of(&self, other: &Place) -> bool {
         match (self, other) {
-            (Place::Line { file, .. }, Place::Line { file: other, .. }) => file == other,
+            (Place::Line { file, .. }, Place::Line { file: other, .. }) => {
+                file.dir == other.dir && file.stem() == other.stem()
+            }
             _ => true,
         }
     }
 }
+
+/// Ending of the name of a claims file.
+pub(crate) const CLAIMS_ENDING: &str = ".claims.toml";
 
 /// A file: its name in messages, and the directory that file names in it are relative to.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) dir: PathBuf,
+}
+
+impl Source {
+    /// Name that a scenario and its claims file share.
+    fn stem(&self) -> &str {
+        [CLAIMS_ENDING, ".toml"].iter().find_map(|ending| self.name.strip_suffix(ending)).unwrap_or(&self.name)
+    }
 }
 
 /// A value and its place.

@@ -9,8 +9,8 @@ use crate::model::Scenario;
 use crate::seeds;
 
 /// Keys of a file that belong to the plan; they are removed before a run is typed.
-pub(crate) const PLAN_KEYS: [&str; 8] =
-    ["extends", "sweep", "seeds", "variant", "without", "scale", "figure", "expect"];
+pub(crate) const PLAN_KEYS: [&str; 9] =
+    ["extends", "source", "sweep", "seeds", "variant", "without", "scale", "figure", "expect"];
 
 /// Key of a file of computations.
 pub(crate) const COMPUTE: &str = "compute";
@@ -47,6 +47,17 @@ fn of_plan_key(key: &str) -> Json {
         "extends" => {
             json!({ "type": "string", "description": "Another scenario file, relative to this one; this one's keys go on top." })
         }
+        "source" => json!({
+            "type": "object",
+            "description": "The publication that the scenario is taken from.",
+            "properties": {
+                "paper": { "type": "string", "description": "Title, and where and when it appeared." },
+                "doi": { "type": "string", "description": "Digital object identifier, if it has one." },
+                "url": { "type": "string", "description": "Address, if it has no identifier." },
+                "section": { "type": "string", "description": "Section that describes the set-up." },
+            },
+            "additionalProperties": false,
+        }),
         "sweep" => json!({
             "type": "object",
             "description": "Dotted keys and the list of values each takes in turn; the runs are the product of all lists and variants.",

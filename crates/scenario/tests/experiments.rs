@@ -14,12 +14,17 @@ fn files(dir: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.expect("a directory entry").path();
         if path.is_dir() {
             files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "toml") {
+        } else if path.extension().is_some_and(|extension| extension == "toml") && !is_claims(&path) {
             found.push(path);
         }
     }
 }
 
+fn is_claims(path: &Path) -> bool {
+    path.to_str().expect("names are of letters").ends_with(".claims.toml")
+}
+
+/// Scenario files of networks; their claims files are read with them.
 fn experiments() -> Vec<PathBuf> {
     let mut found = Vec::new();
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments"), &mut found);
@@ -45,6 +50,38 @@ fn every_experiment_loads_at_every_scale() {
             }
         }
     }
+}
+
+#[test]
+fn what_judges_an_experiment_stands_beside_it() {
+    for path in experiments() {
+        let (text, plan) = (fs::read_to_string(&path).expect("readable"), load(&path, &[], None).expect("it loads"));
+        let name = path.display();
+        for key in ["[[expect]]", "[without]", "\npublished = ", "\nmissing = ", "\nfinding = "] {
+            assert!(!text.contains(key), "{name}: {} belongs into its claims file", key.trim());
+        }
+        assert!(plan.expect.is_empty() || text.contains("extends = ") || claims_of(&path).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn every_claims_file_has_its_scenario() {
+    let mut all = Vec::new();
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    for paper in fs::read_dir(shipped).expect("experiments ship with the source") {
+        let paper = paper.expect("a directory entry").path();
+        let entries = fs::read_dir(&paper).into_iter().flatten();
+        all.extend(entries.map(|entry| entry.expect("a directory entry").path()).filter(|path| is_claims(path)));
+    }
+    assert!(all.len() > 90, "{}", all.len());
+    for claims in all {
+        let name = claims.to_str().expect("names are of letters").replace(".claims.toml", ".toml");
+        assert!(Path::new(&name).is_file(), "{name}");
+    }
+}
+
+fn claims_of(path: &Path) -> PathBuf {
+    path.with_extension("claims.toml")
 }
 
 #[test]

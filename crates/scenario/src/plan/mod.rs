@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! sources   reads the keys of the file, of the files that it extends, and of `--set`
+//! claims    reads a file together with the claims beside it
 //! scale     lays the overrides of one scale over these keys
 //! axes      lists variants and points of the sweep; each pair of them is a run
 //! layers    completes the document of a run by its preset, profile and chip
@@ -10,6 +11,7 @@
 //! ```
 
 mod axes;
+mod claims;
 mod labels;
 mod layers;
 mod scale;

@@ -1,16 +1,17 @@
-//! Sources of a plan's keys: a scenario file, the files that it extends, and the command line's `--set`.
+//! Sources of a plan's keys: a scenario file with its claims file, the files that it extends, and the command line's
+//! `--set`.
 
 use std::path::{Path, PathBuf};
 
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
-use crate::sizes::read_text;
+use crate::plan::claims;
 use crate::{merge, named, schema, structure};
 
 /// Longest chain of files that extend one another.
 const CHAIN_MAX: usize = 32;
 
-/// A scenario file, laid over the files that it extends.
+/// A scenario file with its claims, laid over the files that it extends.
 pub(super) struct Source {
     /// Keys of all files of the chain.
     pub(super) keys: Table,
@@ -23,12 +24,10 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Reads the file at `path` and the files that it extends.
+    /// Reads the file at `path`, the claims beside it, and the files that it extends.
     pub(super) fn file(path: &Path) -> Result<Source, Error> {
-        let name = path.display().to_string();
-        let text = read_text(path, &name)?;
         let dir = path.parent().unwrap_or(Path::new(""));
-        let document = Node::from_toml(&text, &name, dir)?;
+        let document = claims::read(path)?;
         let stem = path.file_stem().and_then(|stem| stem.to_str()).map(String::from);
         Source::over_base(document, dir, stem, vec![identity(path)])
     }
@@ -65,11 +64,10 @@ fn extend(mut document: Node, dir: &Path, chain: &mut Vec<PathBuf>) -> Result<No
     if chain.contains(&identity(&path)) {
         return Err(extends.error("extends", "goes round in a circle: expected a file that does not extend this one"));
     }
-    let text = read_text(&path, &name)
+    let base = claims::read(&path)
         .map_err(|error| if error.place == name { extends.error("extends", error.problem) } else { error })?;
     chain.push(identity(&path));
-    let dir = path.parent().unwrap_or(Path::new("")).to_path_buf();
-    let mut base = extend(Node::from_toml(&text, &name, &dir)?, &dir, chain)?;
+    let mut base = extend(base, path.parent().unwrap_or(Path::new("")), chain)?;
     let Value::Table(below) = &mut base.value else { unreachable!("a document is a table") };
     merge::merge(below, document.clone().into_table());
     Ok(Node { value: base.value, place: document.place })
@@ -139,7 +137,7 @@ pub(super) fn refuse_plan_key(key: &str, node: &Node) -> Result<(), Error> {
         "scale" => "choose a scale by its name instead",
         "sweep" => "write it in [sweep], or set sweep.KEY=[VALUES]",
         "seeds" => "write it in [seeds], or set seeds.count=N",
-        "extends" | "variant" | "without" | "figure" | "expect" => "write it in the file",
+        "extends" | "source" | "variant" | "without" | "figure" | "expect" => "write it in the file",
         _ => return Ok(()),
     };
     Err(node.error(key, format!("{top} is not a key of a run: {instead}")))
