@@ -100,12 +100,37 @@ def test_an_unknown_name_is_refused_with_the_closest(tmp_path: Path, monkeypatch
         Experiment("bfc")
 
 
-def test_the_command_line_runs_an_experiment_by_name(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_line_runs_an_experiment_by_name(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = cli("run", "smoke-bfc", "--out", "there")
     assert (tmp_path / "there" / "report.html").is_file(), done.stderr
     refused = cli("run", str(experiments.known()["bfc-fig9"].with_suffix(experiments.CLAIMS)))
     assert refused.returncode == 2
     assert "fig9.claims.toml: a claims file, which nothing can be run from: expected its scenario, " in refused.stderr
+
+
+@pytest.mark.parametrize(("former", "name"), [("hpcc-pfc", "hpcc-nopfc"), ("hpcc-pfc+dqa", "hpcc-nopfc+dqa")])
+def test_former_names_of_schemes_mean_the_present_ones(former: str, name: str) -> None:
+    base = {
+        "scheme": "pfc",
+        "topology": {"kind": "single-switch", "hosts": 4, "rate": "100 Gbps", "delay": "1 us"},
+        "workload": [{"kind": "long-lived", "count": 1, "to": ["host0"]}],
+        "run": {"duration": "10 us"},
+    }
+
+    def same(one: Experiment, other: Experiment) -> bool:
+        return (one.labels, one.scenarios, one.plan["runs"]) == (other.labels, other.scenarios, other.plan["runs"])
+
+    assert same(Experiment(base | {"scheme": former}), Experiment(base | {"scheme": name}))
+    assert same(Experiment(base, scheme=former), Experiment(base, scheme=name))
+    assert same(Experiment(base, vary={"scheme": [former, "pfc"]}), Experiment(base, vary={"scheme": [name, "pfc"]}))
+    assert same(
+        Experiment(base | {"variant": [{"name": "A", "scheme": former}]}),
+        Experiment(base | {"variant": [{"name": "A", "scheme": name}]}),
+    )
+    assert Experiment(base, scheme=former).labels == [name]
+
+
+def test_brackets_of_a_name_are_not_in_its_label() -> None:
+    labels = Experiment("bfc-fig14", scale="smoke").networks
+    assert {"HPCC-noPFC", "HPCC-noPFC+SFQ", "HPCC-noPFC+DQA"} <= set(labels)

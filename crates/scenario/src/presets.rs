@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use serde::Serialize;
 
 use crate::document::{Node, Place, Table, Value};
-use crate::merge::merge;
-use backwater_schemes::registry::PRESETS;
+use crate::merge::{merge, path};
+use backwater_schemes::registry::{FORMER_NAMES, PRESETS};
 
 /// A scheme as `backwater schemes` lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -34,6 +34,29 @@ pub fn schemes() -> Vec<SchemeInfo> {
 /// Returns the keys that a scheme sets; `None` for an unknown scheme.
 pub(crate) fn preset(name: &str) -> Option<&'static Table> {
     presets().iter().find(|preset| preset.info.name == name).map(|preset| &preset.keys)
+}
+
+/// Replaces former names of schemes by the present ones, at `scheme` wherever it stands: in variants, regions, scales and
+/// sweeps too.
+pub(crate) fn rename(table: &mut Table) {
+    for (key, node) in table {
+        let names_a_scheme = path(key).last().is_some_and(|last| last == "scheme");
+        rename_in(node, names_a_scheme);
+    }
+}
+
+/// Replaces former names in `node`: of its tables, and if it names a scheme or several, its own.
+pub(crate) fn rename_in(node: &mut Node, names_a_scheme: bool) {
+    match &mut node.value {
+        Value::Table(table) => rename(table),
+        Value::Array(items) => items.iter_mut().for_each(|item| rename_in(item, names_a_scheme)),
+        Value::Text(text) if names_a_scheme => {
+            if let Some((_, name)) = FORMER_NAMES.iter().find(|(former, _)| former == text) {
+                *text = name.to_string();
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Names of schemes.

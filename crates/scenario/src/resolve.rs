@@ -10,7 +10,7 @@ use crate::flow_list;
 use crate::model::{Scenario, Sizes, Workload};
 use crate::sizes::{self, read_text};
 use crate::validate::{self, Lists};
-use crate::{schema, structure};
+use crate::{presets, schema, structure};
 
 /// Reads back a resolved scenario, as written to `scenario.json`.
 ///
@@ -22,7 +22,9 @@ pub fn from_json(text: &str) -> Result<Scenario, Error> {
     if !json.is_object() {
         return Err(Error::at("resolved scenario", "expected a JSON object"));
     }
-    resolve(Node::from_json(&json), Path::new("."))
+    let mut document = Node::from_json(&json);
+    presets::rename_in(&mut document, false);
+    resolve(document, Path::new("."))
 }
 
 /// Types and checks the document of one run. File names on the command line are relative to `dir`.

@@ -171,6 +171,10 @@ macro_rules! presets {
     };
 }
 
+/// Former names of schemes, which scenarios may still use, and the present ones. "hpcc-pfc" was read as HPCC with PFC.
+pub const FORMER_NAMES: &[(&str, &str)] =
+    &[("hpcc-pfc", "hpcc-nopfc"), ("hpcc-pfc+sfq", "hpcc-nopfc+sfq"), ("hpcc-pfc+dqa", "hpcc-nopfc+dqa")];
+
 /// Name and text of every scheme, in the order of lists.
 pub const PRESETS: &[(&str, &str)] = presets! {
     "bfc"
@@ -190,9 +194,9 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "dcqcn+win"
     "dcqcn-vendor"
     "hpcc"
-    "hpcc-pfc"
-    "hpcc-pfc+sfq"
-    "hpcc-pfc+dqa"
+    "hpcc-nopfc"
+    "hpcc-nopfc+sfq"
+    "hpcc-nopfc+dqa"
     "hpcc-pint"
     "timely"
     "timely+win"

@@ -38,7 +38,9 @@ impl Labels {
             }
         }
         let fit = |c: char| if c.is_ascii_alphanumeric() || "-_+=.".contains(c) { c } else { '-' };
-        let joined: String = parts.join(".").replace(' ', "").chars().map(fit).take(LENGTH_MAX).collect();
+        // "HPCC (no PFC)" is HPCC-noPFC.
+        let joined = parts.join(".").replace([' ', ')'], "");
+        let joined: String = joined.chars().map(fit).take(LENGTH_MAX).collect();
         let stem = joined.trim_matches(|c| c == '.' || c == '-').to_string();
         let stem = if stem.is_empty() { "run".into() } else { stem };
         let mut label = stem.clone();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
 use crate::plan::claims;
-use crate::{merge, named, schema, structure};
+use crate::{merge, named, presets, schema, structure};
 
 /// Longest chain of files that extend one another.
 const CHAIN_MAX: usize = 32;
@@ -40,7 +40,9 @@ impl Source {
     fn over_base(document: Node, dir: &Path, stem: Option<String>, mut chain: Vec<PathBuf>) -> Result<Source, Error> {
         let document = extend(document, dir, &mut chain)?;
         let place = document.place.clone();
-        Ok(Source { keys: document.into_table(), place, dir: dir.to_path_buf(), stem })
+        let mut keys = document.into_table();
+        presets::rename(&mut keys);
+        Ok(Source { keys, place, dir: dir.to_path_buf(), stem })
     }
 }
 
@@ -108,7 +110,8 @@ impl Sets {
             let Some((key, value)) = set.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
                 return Err(Error::at(place.to_string(), "expected KEY=VALUE, such as seed=7 or switch.queues=128"));
             };
-            let (key, node) = (key.trim(), Node::from_set(value, place));
+            let (key, mut node) = (key.trim(), Node::from_set(value, place));
+            presets::rename_in(&mut node, merge::path(key).last().is_some_and(|last| last == "scheme"));
             match key.strip_prefix("sweep.") {
                 Some(axis) => parsed.axes.push((axis.trim_matches('"').into(), node)),
                 None if key == "variant" => parsed.variant = Some(node),

@@ -91,7 +91,7 @@ impl Observer for Trace {
 #[test]
 fn a_switch_tells_of_a_drop_and_that_packet_alone_goes_again() {
     let scenario = scenario(&format!(
-        "scheme = \"hpcc-pfc\"\nhost = {{ transport = \"window\", window = \"100 KB\", ack = \"64 B\" }}\n\
+        "scheme = \"hpcc-nopfc\"\nhost = {{ transport = \"window\", window = \"100 KB\", ack = \"64 B\" }}\n\
          switch = {{ buffer = \"3144 B\", quantum = \"1048 B\" }}\n{}[run]\nduration = \"1 us\"\nwarmup = \"0 s\"\ndrain = 1e6\n\
          [[workload]]\nkind = \"long-lived\"\ncount = 1\nfrom = [\"host0\"]\nto = [\"host1\"]\nsize = \"5 KB\"\n",
         row(&[(100, 500), (100, 300), (10, 700)])
@@ -126,7 +126,7 @@ fn sixteen_flows_that_are_told_of_drops_come_to_fair_shares() {
         )
     };
     let scenario = scenario(&format!(
-        "scheme = \"hpcc-pfc\"\nswitch.buffer = \"400 KB\"\n[topology]\nkind = \"single-switch\"\nhosts = 17\n\
+        "scheme = \"hpcc-nopfc\"\nswitch.buffer = \"400 KB\"\n[topology]\nkind = \"single-switch\"\nhosts = 17\n\
          rate = \"100 Gbps\"\ndelay = \"1 us\"\n[run]\nduration = \"10 ms\"\nwarmup = \"5 ms\"\ndrain = 1.0\n{}",
         (0..16).map(flow).collect::<String>()
     ));
