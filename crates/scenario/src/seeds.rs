@@ -7,7 +7,8 @@ use crate::error::Error;
 
 /// Most seeds; more are a slip.
 const COUNT_MAX: i128 = 1000;
-const LAST: i128 = u64::MAX as i128;
+/// Last seed: tables of results have signed 64-bit integers.
+pub(crate) const LAST: i128 = i64::MAX as i128;
 /// Seed of a scenario that names none.
 const DEFAULT: i128 = 1;
 
@@ -18,7 +19,7 @@ pub(crate) fn schema() -> Json {
         "description": "How many seeds each run is made with. What is measured has an interval over them.",
         "properties": {
             "count": { "type": "integer", "minimum": 1, "maximum": COUNT_MAX as u64, "description": "Seeds, one after the other; 1 by default." },
-            "first": { "type": "integer", "format": "uint64", "minimum": 0, "description": "The first of them; the scenario's seed by default." },
+            "first": { "type": "integer", "format": "uint64", "minimum": 0, "maximum": LAST as u64, "description": "The first of them; the scenario's seed by default." },
             "fixed": { "type": "string", "description": "Why this seed and no other: it is part of the set-up, and what is measured is exact." },
         },
         "additionalProperties": false,

@@ -332,10 +332,17 @@ fn kind(branch: &Json) -> Option<&str> {
     branch.get("properties")?.get("kind")?.get("const")?.as_str()
 }
 
-/// Bounds of an integer; the model has none beyond unsigned 64 bits.
+/// Bounds of an integer, exact beyond 53 bits too. Where the schema states no maximum, the type has one.
 fn range(schema: &Json) -> (i128, i128) {
-    let bound = |name: &str| schema.get(name).and_then(Json::as_f64).map(|x| x as i128);
-    (bound("minimum").unwrap_or(i64::MIN.into()), bound("maximum").unwrap_or(u64::MAX.into()))
+    let whole = |bound: &Json| bound.as_i64().map(i128::from).or(bound.as_u64().map(i128::from));
+    let bound = |name: &str| schema.get(name).and_then(|bound| whole(bound).or(bound.as_f64().map(|x| x as i128)));
+    let widest = match schema["format"].as_str() {
+        Some("uint8") => u8::MAX.into(),
+        Some("uint16") => u16::MAX.into(),
+        Some("uint32") => u32::MAX.into(),
+        _ => u64::MAX.into(),
+    };
+    (bound("minimum").unwrap_or(i64::MIN.into()), bound("maximum").unwrap_or(widest))
 }
 
 /// Joins a key to the key of its table.

@@ -44,6 +44,7 @@ pub struct Scenario {
     pub description: String,
     /// Seed of every random stream. Same scenario, seed and version: same bytes out.
     #[serde(default = "one")]
+    #[schemars(range(max = 9_223_372_036_854_775_807_i64))]
     pub seed: u64,
     /// Preset of the switch and host defaults (`backwater schemes` lists them).
     pub scheme: String,
