@@ -75,8 +75,8 @@ def test_mistaken_identity_by_hand() -> None:
 
 def test_mirror_load_of_stated_pauses() -> None:
     load = {row.what: row for row in flowsail.stated(Switch(), 1e6, 20)}
-    assert load["order marks, two an isolation"].per_second == 2e6
-    assert load["PAUSE frames again, to repair"].per_second == 20 / 10e-6
+    assert load["order marks, two per isolation"].per_second == 2e6
+    assert load["repeated PAUSE frames"].per_second == 20 / 10e-6
     assert load["marks and control frames of the switch"].per_second == 6e6
     # 84 B with preamble and gap: 148.8 million a second fill 100 Gbps.
     assert load["marks and control frames of the switch"].port_share == pytest.approx(6e6 * 84 * 8 / 100e9)

@@ -64,7 +64,7 @@ class Switch:
     cell: float = 176
     """What the buffer is made of, bytes."""
     recirculation: float = 0.12
-    """Share of the capacity that may go round once more."""
+    """Largest recirculated share of the capacity."""
     header: float = 60
     """Bytes that are recirculated per packet."""
 
@@ -106,11 +106,11 @@ class Switch:
     def fields(self) -> list[Field]:
         packets = math.ceil(self.buffer / PACKET_LEAST)
         return [
-            Field("queue", bits_for(self.queues), "or that it never had one"),
+            Field("queue", bits_for(self.queues), "queue of the flow, or none yet"),
             Field(
                 "size", bits_for(packets), f"packets in the switch: at most the buffer in packets of {PACKET_LEAST} B"
             ),
-            Field("timestamp", STAMP_BITS, f"of the last packet that came or went, in 1/{TICKS} of the sticky time"),
+            Field("timestamp", STAMP_BITS, f"time of the last packet in or out, in 1/{TICKS} of the sticky time"),
         ]
 
     @property
@@ -129,7 +129,7 @@ class Switch:
 
     @property
     def packet_least(self) -> float:
-        """The smallest mean packet for which a header of each may go round, bytes."""
+        """The smallest mean packet for which every header may be recirculated, bytes."""
         return self.header / self.recirculation
 
     def threshold(self, active: int) -> float:
@@ -203,7 +203,7 @@ COMPUTATION = Computation(
         "threshold_all": "Th with all data queues active, bytes",
         "sticky_time": "seconds",
         "recirculated": "share of the capacity that headers take",
-        "packet_least": "smallest mean packet for which every header may go round, bytes",
+        "packet_least": "smallest mean packet for which every header may be recirculated, bytes",
     },
     compute=compute,
     facts=(

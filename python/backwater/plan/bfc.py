@@ -95,10 +95,10 @@ def state(switch: Switch) -> list[dict[str, Any]]:
     lengths = bits_for(math.ceil(switch.buffer / switch.cell))
     port_queues = switch.ports * switch.queues
     rows = [
-        ("flow table", switch.flow_entries, switch.entry_bits, False, f"{switch.entries_per_queue} a queue"),
+        ("flow table", switch.flow_entries, switch.entry_bits, False, f"{switch.entries_per_queue} per queue"),
         ("pause counters", port_queues, packets, False, "packets counted, for each queue of each neighbour"),
-        ("empty queues", switch.ports, switch.queues, True, "a bit a queue; each pipeline has its copy"),
-        ("active queues", switch.ports, bits_for(switch.queues), True, "that hold data and are not paused"),
+        ("empty queues", switch.ports, switch.queues, True, "one bit per queue; each pipeline has a copy"),
+        ("active queues", switch.ports, bits_for(switch.queues), True, "queues with data that are not paused"),
         ("thresholds", switch.data_queues + 1, lengths, True, "by active queues; one table for each speed of ports"),
     ]
     return [
@@ -122,7 +122,7 @@ def thresholds(switch: Switch) -> list[dict[str, float]]:
 
 
 def recirculation(switch: Switch, demand: Demand | None) -> list[dict[str, Any]]:
-    """What headers take that go round once more, all ports busy, by the mean packet."""
+    """Returns the load of recirculated headers if all ports are busy, by the mean packet."""
     packets = sorted({*map(float, PACKETS), switch.packet_least, *([demand.mean_packet] if demand else [])})
     return [
         {
@@ -271,15 +271,15 @@ def threshold_table(switch: Switch) -> Table:
 
 def recirculation_table(switch: Switch, demand: Demand | None) -> Table:
     title = (
-        f"Headers that go round, {switch.header:g} B of each packet, all ports busy: at most "
+        f"Recirculated headers, {switch.header:g} B per packet, all ports busy: at most "
         f"{switch.recirculation:.0%} of the capacity, so mean packets of {switch.packet_least:,.0f} B or more"
     )
     headings = (
         "mean packet",
         "of the capacity",
-        "packets that may",
+        "recirculated packets",
         "packets/s",
-        "packets/s of a pipeline, headers too",
+        "packets/s of a pipeline, with headers",
         "",
     )
     table = titled(title, *headings)

@@ -204,7 +204,7 @@ def port_tables(switch: Switch) -> list[Entries]:
                 Field("fingerprint", switch.fingerprint_bits, "whose"),
             ],
         ),
-        Entries("empty queues", switch.ports, [Field("bitmap", switch.queues, "one bit a queue")]),
+        Entries("empty queues", switch.ports, [Field("bitmap", switch.queues, "one bit per queue")]),
         Entries("active queues", switch.ports, [Field("count", bits_for(switch.queues), "hold data, not paused")]),
         Entries("thresholds", switch.queues, [Field("Ql", cells, "cells"), Field("Qh", cells, "cells")]),
     ]
@@ -263,17 +263,18 @@ def collisions(switch: Switch, bits: int) -> dict[str, float]:
 
 
 def stated(switch: Switch, pauses: float | None, paused_flows: float | None) -> list[Mirrored]:
-    """Of a switch that sends so many PAUSE frames a second and receives as many, each of which isolates a flow.
+    """Returns the mirror load of a switch that sends and receives this many PAUSE frames per second.
 
-    It holds `paused_flows` of its neighbours' flows on average, and repeats the PAUSE of each. Nothing stated, nothing
-    but departures: the header of every packet that leaves goes round once more, to be counted where its arrival was.
+    Each received PAUSE isolates a flow. The switch pauses `paused_flows` of its neighbours' flows on average, and
+    repeats the PAUSE of each. Without both numbers there are only departures: the header of every departing packet is
+    recirculated, and counted where its arrival was.
 
     # Errors
-    `InputError` where a number is below zero.
+    `InputError` if a number is below zero.
     """
     wire = switch.packet_bytes + FRAME_WIRE - CELL
     packets = switch.ports * switch.rate_bps / 8 / wire
-    departures = mirrored("departures, one a full packet, all ports busy", packets, switch.rate_bps)
+    departures = mirrored("departures, one per full packet, all ports busy", packets, switch.rate_bps)
     if pauses is None and paused_flows is None:
         return [departures]
     for option, number in (("--pauses-per-second", pauses), ("--paused-flows", paused_flows)):
@@ -281,10 +282,10 @@ def stated(switch: Switch, pauses: float | None, paused_flows: float | None) -> 
             raise InputError(f"{option} {number:g}: expected 0 or more")
     pauses, refreshes = pauses or 0.0, (paused_flows or 0.0) / switch.refresh_s
     frames = {
-        "order marks, two an isolation": 2 * pauses,
+        "order marks, two per isolation": 2 * pauses,
         "PAUSE frames": pauses,
         "RESUME frames": pauses,
-        "PAUSE frames again, to repair": refreshes,
+        "repeated PAUSE frames": refreshes,
     }
     rows = [mirrored(what, number, switch.rate_bps) for what, number in frames.items()]
     control = (2 * pauses + refreshes) / switch.ports
@@ -297,7 +298,7 @@ def stated(switch: Switch, pauses: float | None, paused_flows: float | None) -> 
 
 
 def measured(run: Run) -> list[Mirrored]:
-    """Of the switch of a finished run that sends most control frames, and of the port that does."""
+    """Returns the mirror load of the switch that sends the most control frames in a run, and of such a port."""
     hosts = {node["name"] for node in network(run.scenario)["nodes"] if node["host"]}
     ports = [row for row in run.table("ports").to_pylist() if row["node"] not in hosts]
     seconds = run.summary["sim_time_ps"] * 1e-12
@@ -313,7 +314,7 @@ def measured(run: Run) -> list[Mirrored]:
     packets = sum(row["data_packets"] for row in own)
     return [
         mirrored(f"departures, {busiest}", packets / seconds, rate),
-        mirrored(f"order marks, at most two a pause, {busiest}", marks / seconds, rate),
+        mirrored(f"order marks, at most two per pause, {busiest}", marks / seconds, rate),
         mirrored(f"control frames, {busiest}", sent[busiest] / seconds, rate),
         mirrored(
             f"control frames, {port['node']} to {port['peer']}", port["control_frames"] / seconds, port["rate_bps"]
