@@ -9,7 +9,7 @@ import pytest
 
 import chromium
 from backwater import Experiment, Results
-from backwater.show import answer
+from backwater.show import answer, report
 from conftest import Cli
 
 WHAT = "p99 slowdown of flows up to 3 KB"
@@ -131,6 +131,48 @@ def test_a_single_run_says_its_facts(smoke: Any) -> None:
     slowdown, finished = done.answer
     assert slowdown.startswith("The p99 slowdown of background flows up to 1 KB is ")
     assert finished.startswith(f"{flows['finished']:,} of {flows['counted']:,} counted flows finished, and ")
+
+
+MADE_UP: dict[str, dict[str, Value]] = {
+    "clear winner": {"Ideal-FQ": (3.6, 3.4, 4.0), "BFC": (19.5, 13.0, 31.4), "DCTCP": (158.0, 140.0, 180.0)},
+    "tie within intervals": {"Ideal-FQ": (3.6, 3.4, 4.0), "BFC": (20.0, 13.0, 31.0), "DCTCP": (21.0, 15.0, 30.0)},
+    "worse than the ideal only": {"Ideal-FQ": (3.0, 2.9, 3.1), "BFC": (6.0, 5.0, 7.0)},
+    "missing scheme": {"Ideal-FQ": (3.0, 2.9, 3.1), "BFC": (6.0, 5.0, 7.0), "DCTCP": None},
+    "one seed": {"Ideal-FQ": 3.0, "BFC": 19.5, "DCTCP": 39.0},
+}
+
+
+@pytest.mark.parametrize("name", MADE_UP)
+def test_the_page_shows_it_for_five_made_up_results(
+    name: str, results: Results, tmp_path: Path, browser: chromium.Page
+) -> None:
+    """The page of three schemes, with other numbers in its panel."""
+    values = MADE_UP[name]
+    data = report.page_data([results])
+    data |= {key: value for key, value in page(values).items() if key in ("figure", "panels")}
+    data["runs"] = [run for run in data["runs"] if run["name"] in values]
+    told = answer.sentences(data)
+    (tmp_path / "report.html").write_text(report.render({**data, "answer": told}))
+    browser.open((tmp_path / "report.html").as_uri())
+    assert browser.console == []
+    assert browser.evaluate("document.getElementById('answer').innerText") == " ".join(told)
+    first = {
+        "clear winner": "BFC has the lowest p99 slowdown of flows up to 3 KB: 19.5 (13 to 31.4).",
+        "tie within intervals": "No scheme has a lower p99 slowdown of flows up to 3 KB than another, within the",
+        "worse than the ideal only": "BFC has a p99 slowdown of flows up to 3 KB of 6 (5 to 7); no other scheme",
+        "missing scheme": "BFC has a p99 slowdown of flows up to 3 KB of 6 (5 to 7); no other scheme",
+        "one seed": "BFC has the lowest p99 slowdown of flows up to 3 KB: 19.5.",
+    }
+    assert told[0].startswith(first[name])
+    last = {"missing scheme": "DCTCP finished too few such flows for a number.", "one seed": "With one seed there is"}
+    assert told[-1].startswith(last.get(name, "The ideal (Ideal-FQ) is"))
+    dots = browser.evaluate("[...document.querySelectorAll('#panels .dot')].map((dot) => dot.textContent)")
+    assert len(dots) == sum(value is not None for value in values.values()), "a dot for each number"
+    hollow = browser.evaluate(
+        "[...document.querySelectorAll('#panels .dot')]"
+        ".filter((dot) => dot.getAttribute('fill') !== dot.getAttribute('stroke')).map((dot) => dot.textContent)"
+    )
+    assert [text.split(": ")[0].rpartition(", ")[2] for text in hollow] == ["Ideal-FQ"]
 
 
 def test_the_page_and_the_command_begin_with_it(cli: Cli, smoke: Path, tmp_path: Path, browser: chromium.Page) -> None:

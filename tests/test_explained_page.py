@@ -24,6 +24,7 @@ from backwater.disk import sha256
 from backwater.results import Run
 from backwater.show import explained as words
 from backwater.show import flows, network, report
+from backwater.terminal import span
 from conftest import ROOT, Cli
 from test_report import embedded, series
 
@@ -210,7 +211,14 @@ def test_parts_are_the_terminals_and_sum_to_the_completion_time(linked: Results)
     assert len(shown["flow"]) == found.flows.num_rows > 20
     for number, flow in zip(shown["flow"], unpacked(shown), strict=True):
         lines = words.flow_lines(found, number)[1:]
-        tree = [text for hop in flow["hops"] for text in (hop["where"], *(part[1] for part in hop["parts"]))]
+        tree = [
+            text
+            for hop in flow["hops"]
+            for text in (
+                f"{hop['where']}: {span(hop['span'])} ({hop['span'] / (flow['to'] - flow['from']):.0%})",
+                *(f"{span(part[0])} {part[1]}" for part in hop["parts"]),
+            )
+        ]
         assert [line.lstrip("|` -") for line in lines] == tree
         parts = [part for hop in flow["hops"] for part in hop["parts"]]
         assert sum(part[0] for part in parts) == pytest.approx(flow["to"] - flow["from"], abs=1e-13)

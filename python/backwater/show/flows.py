@@ -62,8 +62,9 @@ def detail(found: Explained, number: int) -> dict[str, Any]:
         "to": flow["finish_rx_ps"] * 1e-12,
         "hops": [
             {
-                "where": words.hop_words(hop, flow["fct_ps"]),
-                "parts": [[part.span_ps * 1e-12, words.part_words(part), part.why] for part in hop.parts],
+                "where": hop.where,
+                "span": hop.span_ps * 1e-12,
+                "parts": [[part.span_ps * 1e-12, part.what, part.why] for part in hop.parts],
             }
             for hop in hops
         ],

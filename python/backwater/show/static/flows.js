@@ -69,7 +69,7 @@ const explainedFlows = () => {
     const { told, left_out: left, causes: rows, flow: numbers, class: classes, size, slowdown } = run.explained;
     about.textContent = `${run.name}, ${told}` + (left ? ` The ${numbers.length} slowest are here.` : "");
     causes.replaceChildren(table([{ name: "where", text: true }, { name: "what", text: true }, { name: "share" }, { name: "mean" }],
-      rows.map(([where, what, share, mean]) => [where, what, percent(share), seconds(mean)]), "Where these flows spent their time"));
+      rows.map(([where, what, share, mean]) => [where, what, tenths(share), seconds(mean)]), "Where these flows spent their time"));
     const last = Math.min(first + ROWS, numbers.length);
     listed.replaceChildren(table([{ name: "flow", text: true }, { name: "class", text: true }, { name: "size" }, { name: "slowdown" }],
       numbers.slice(first, last).map((one, j) => [
@@ -83,9 +83,10 @@ const explainedFlows = () => {
   // ---- one flow
 
   const tile = (name, value, under) => el("div", { class: "tile" }, el("dt", {}, name), el("dd", {}, value, under ? el("small", {}, under) : null));
+  const partWords = (span, what) => `${seconds(span)} ${what}`;
   const bar = () => {
     const whole = flow.to - flow.from, { kinds } = run.explained;
-    const parts = flow.hops.flatMap((hop, i) => hop.parts.map(([span, what, why], j) => ({ span, why, words: `${what}, at ${hop.where}`, starts: j === 0 && i > 0 })));
+    const parts = flow.hops.flatMap((hop, i) => hop.parts.map(([span, what, why], j) => ({ span, why, words: `${partWords(span, what)}, at ${hop.where}`, starts: j === 0 && i > 0 })));
     const teller = el("p", { class: "note", role: "status" });
     const tell = ({ target }) => { if (target.dataset.part) teller.textContent = parts[target.dataset.part].words; };
     const rest = "From left to right along its way; touch a part to see what it is.";
@@ -99,11 +100,11 @@ const explainedFlows = () => {
         style: `flex-grow: ${part.span / whole}; background: var(${colours[part.why]})` }))),
       teller,
       el("ul", { class: "keys" }, ...[...by].sort((a, b) => b[1] - a[1])
-        .map(([why, span]) => el("li", {}, square(why), `${kinds[why]} ${percent(span / whole)}`))),
+        .map(([why, span]) => el("li", {}, square(why), `${kinds[why]} ${tenths(span / whole)}`))),
     ];
   };
-  const tree = () => el("ul", { class: "tree", id: "flow-tree" }, ...flow.hops.map((hop) => el("li", {}, hop.where,
-    el("ul", {}, ...hop.parts.map(([, what, why]) => el("li", {}, square(why), what))))));
+  const tree = () => el("ul", { class: "tree", id: "flow-tree" }, ...flow.hops.map((hop) => el("li", {}, `${hop.where}: ${seconds(hop.span)} (${tenths(hop.span / (flow.to - flow.from))})`,
+    el("ul", {}, ...hop.parts.map(([span, what, why]) => el("li", {}, square(why), partWords(span, what)))))));
 
   // The rate as steps; between intervals in which something came it is zero.
   const steps = () => {
