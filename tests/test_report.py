@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import chromium
-from backwater import Experiment, Results
+from backwater import Experiment, InputError, Results
 from backwater.show import colours, figures, network, report
 
 
@@ -393,12 +393,14 @@ def test_published_points_are_drawn_hollow_in_the_colour_of_their_line() -> None
             expected = {(0.6, 3.0): solid["B, seed 2"].get_color()}
         assert beside == expected
         assert [one.get_text() for one in figure.legends[0].get_texts()] == [*solid, "published"]
-    bars = [{"variant": name, "slot": 0, "point": {}, "value": 1.0} for name in ("A", "B")]
-    (axes,) = figures.panels([{"label": "loss", "runs": bars, "published": [{**PUBLISHED[0], "at": None}]}]).axes
-    assert [tuple(one.get_xydata()[0]) for one in axes.lines if len(one.get_xdata())] == [(1.0, 3.0)], (
-        "above the second bar"
-    )
-    assert len(figures.panels([{"label": "loss", "runs": bars, "published": []}]).legends) == 0
+    dots = [{"variant": name, "slot": 0, "point": {}, "value": 1.0} for name in ("A", "B")]
+    (axes,) = figures.panels([{"label": "loss", "runs": dots, "published": [{**PUBLISHED[0], "at": None}]}]).axes
+    assert [tuple(one.get_xydata()[0]) for one in axes.lines if one.get_marker() == "D"] == [(3.0, 1.0)], "in its row"
+    several = [{**PUBLISHED[0], "at": None, "value": value} for value in (3.0, 9.0)]
+    (axes,) = figures.panels([{"label": "loss", "runs": dots, "published": several}]).axes
+    band, *_ = axes.collections
+    assert band.get_datalim(axes.transData).intervalx.tolist() == pytest.approx([3.0, 9.0]), "a range is a band"
+    assert len(figures.panels([{"label": "loss", "runs": dots, "published": []}]).legends) == 0
 
 
 def test_browser_draws_published_points(browser: chromium.Page, swept: Results, tmp_path: Path) -> None:
@@ -448,7 +450,26 @@ def test_panels_draw_variants_whatever_their_names() -> None:
         for name, value in (("at once", 2.0), ("2 HRTT", None))
     ]
     figure = figures.panels([{"label": "slowdown", "runs": runs}])
-    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["at once", "2 HRTT"]
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["at once", "2 HRTT"]
+
+
+def test_figures_fit_a_paper_and_legends_cover_no_panel(results: Results) -> None:
+    for size, width, panels_beside in (("page", 7.0, 3), ("column", 3.35, 1)):
+        drawn = results.plot.slowdown(size=size)
+        figure = drawn[0].figure
+        figure.draw_without_rendering()
+        assert figure.get_figwidth() == width
+        boxes = [axes.get_tightbbox() for axes in drawn]
+        assert len({round(box.y0) for box in boxes}) == 3 // panels_beside
+        (legend,) = figure.legends
+        frame = legend.get_window_extent()
+        assert all(not box.overlaps(frame) for box in boxes)
+        assert frame.x0 >= 0
+        assert frame.x1 <= figure.bbox.x1
+        assert all(box.x0 >= -1 and box.x1 <= figure.bbox.x1 + 1 for box in boxes)
+        assert {label.get_fontsize() for axes in drawn for label in axes.get_xticklabels()} == {7.5}
+    with pytest.raises(InputError, match="size 'poster': expected 'page' or 'column'"):
+        results.plot.slowdown(size="poster")
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+import textwrap
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,11 +27,40 @@ from backwater.hpcc.comparison import Comparison
 from backwater.judge.measured import quantity
 from backwater.show import series
 from backwater.show.failures import Failures
-from backwater.terminal import size
+from backwater.terminal import size as bytes_words
 
+
+@dataclass(frozen=True)
+class Size:
+    """What a figure has to fit, in a paper of two columns."""
+
+    width: float
+    """Inches."""
+    columns: int
+    """Panels side by side, at most."""
+
+
+SIZES = {"page": Size(7.0, 3), "column": Size(3.35, 1)}
+"""Across both columns, which is the default, or in one of them."""
+PANEL_HEIGHT = 2.05
+"""Inches; a legend has its own room above the panels."""
+ROW_HEIGHT = 0.2
+"""Inches of a row of a dot plot."""
+LEGEND_ROW = 0.17
+"""Inches."""
+FONT = matplotlib.RcParams(
+    {
+        "font.size": 8,
+        "axes.labelsize": 7.5,
+        "legend.fontsize": 7.5,
+        "xtick.labelsize": 7.5,
+        "ytick.labelsize": 7.5,
+    }
+)
+"""Sizes that can be read where a figure is printed at the size it is drawn."""
 COLOURS = ("#1f5fbf", "#d1571c", "#1c8a5a", "#9b3fb5", "#a97a00", "#0f8fa3", "#c2327d", "#5d6b2e")
 MARKERS = "osD^vP*X"
-DPI = 160
+DPI = 300
 LOG_FLOWS = 100
 """Above this many active flows their axis is logarithmic."""
 CDF_POINTS = 2000
@@ -81,6 +112,7 @@ def plain() -> Iterator[None]:
     with warnings.catch_warnings(), rc_context():
         warnings.simplefilter("ignore")  # Of signs that the font lacks: it draws boxes.
         matplotlib.rcdefaults()
+        matplotlib.rcParams.update(FONT)
         yield
 
 
@@ -91,8 +123,20 @@ def save(figure: Figure, path: Path) -> None:
         figure.savefig(path, dpi=DPI, metadata=STAMPS[path.suffix[1:]])
 
 
-def drawings(data: dict[str, Any]) -> Iterator[tuple[str, Callable[[], Figure]]]:
-    """Each figure that there is something for: its name, and what draws it."""
+def sheet(panels: int, size: str, panel_height: float = PANEL_HEIGHT) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels that fits this size, row by row."""
+    fit = SIZES[size]
+    columns = max(1, min(fit.columns, panels))
+    rows = -(-panels // columns)
+    figure = Drawing(figsize=(fit.width, panel_height * rows), layout="constrained")
+    grid = list(figure.subplots(rows, columns, squeeze=False).flatten())
+    for axes in grid[panels:]:
+        axes.set_visible(False)
+    return figure, grid[:panels]
+
+
+def drawings(data: dict[str, Any]) -> Iterator[tuple[str, Callable[..., Figure]]]:
+    """Each figure that there is something for: its name, and what draws it, at a `size` of `SIZES`."""
     runs, wanted = printable([run for run in data["runs"] if not run["left_out"]]), printable(data["panels"])
     points = by_point(runs)
     if wanted:
@@ -106,7 +150,7 @@ def drawings(data: dict[str, Any]) -> Iterator[tuple[str, Callable[[], Figure]]]
         ("buffer", 1e-6, "buffer occupancy of a switch (MB)"),
         ("active_flows", 1, "active flows at a port"),
         ("pool", 1e-6, "bytes in a shared pool (MB)"),
-        ("queueing_delay", 1e-3, "queueing delay (us)"),
+        ("queueing_delay", 1e-3, "queueing delay (µs)"),
     ):
         if any((run[key] or {}).get("value") for run in runs):
             yield key.replace("_", "-"), partial(distribution, points, key, scale, label)
@@ -149,10 +193,10 @@ def by_point(runs: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return points
 
 
-def slowdown(runs: list[dict[str, Any]], flow_class: str) -> Figure:
+def slowdown(runs: list[dict[str, Any]], flow_class: str, size: str = "page") -> Figure:
     """Average, p95 and p99 against flow size."""
-    figure = Drawing(figsize=(13, 3.9), layout="constrained")
-    for axes, statistic in zip(figure.subplots(1, 3), ("mean", "p95", "p99"), strict=True):
+    figure, grid = sheet(3, size)
+    for axes, statistic in zip(grid, ("mean", "p95", "p99"), strict=True):
         for run in runs:
             rows = [row for row in run["slowdown"].get(flow_class, []) if row[statistic] is not None]
             at, values = [row["at"] for row in rows], [row[statistic] for row in rows]
@@ -160,18 +204,18 @@ def slowdown(runs: list[dict[str, Any]], flow_class: str) -> Figure:
             intervals(axes, [(row["at"], with_bounds(row, statistic)) for row in rows], colour(run["slot"]))
         axes.set_xscale("log")
         logarithmic(axes)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: size(x)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: bytes_words(x)))
         finish(axes, f"{flow_class} flow size", f"FCT slowdown, {NAMES[statistic]}")
     legend(figure, len(runs))
     return figure
 
 
-def along_sweep(runs: list[dict[str, Any]], flow_class: str) -> Figure:
+def along_sweep(runs: list[dict[str, Any]], flow_class: str, size: str = "page") -> Figure:
     """Average, median and p99 of all sizes along the swept key, a line per variant."""
-    figure = Drawing(figsize=(13, 3.9), layout="constrained")
+    figure, grid = sheet(3, size)
     key = swept(runs)
     count = 0
-    for axes, statistic in zip(figure.subplots(1, 3), ("mean", "p50", "p99"), strict=True):
+    for axes, statistic in zip(grid, ("mean", "p50", "p99"), strict=True):
         rows = [(run, run["slowdown_all"].get(flow_class)) for run in runs]
         count = draw_along(axes, key, [(run, row[statistic] if row else None) for run, row in rows])
         draw_intervals(axes, key, [{**run, **with_bounds(row or {}, statistic)} for run, row in rows])
@@ -251,23 +295,16 @@ def line_name(run: dict[str, Any], key: str) -> str:
 
 
 def draw_published(axes: Axes, key: str, panel: dict[str, Any]) -> bool:
-    """Hollow markers at published points, each like the line or bar it belongs to; returns whether there were any."""
+    """Hollow markers at published points, each like the line it belongs to; returns whether there were any."""
     runs, drawn = panel["runs"], False
     steps = list(dict.fromkeys(run["point"].get(key) for run in runs))
     slots = line_slots(runs, key)
     for point in panel.get("published", []):
         mine = [run for run in runs if run["variant"] == point["variant"] and belongs(point, run)]
-        if not mine:
-            continue
-        if key and places_of(steps) is not None:
-            i, x = slots[line_name(mine[0], key)], on_axis(point["at"], steps)
-            hollow: dict[str, Any] = {"fillstyle": "none"}
-        else:
-            at = (run for run in mine if point["at"] is None or point["at"] in run["point"].values())
-            i, x = mine[0]["slot"], next((float(runs.index(run)) for run in at), None)
-            hollow = {"markerfacecolor": "white", "markeredgecolor": "black"}  # its bar may lie behind it
+        x = on_axis(point["at"], steps) if mine else None
         if x is not None:
-            line(axes, i, [x], [point["value"]], "", marker=True, linestyle="none", markersize=7.5, **hollow)
+            slot = slots[line_name(mine[0], key)]
+            line(axes, slot, [x], [point["value"]], "", marker=True, linestyle="none", markersize=6, fillstyle="none")
             drawn = True
     return drawn
 
@@ -303,48 +340,109 @@ def labelled(key: str, runs: list[dict[str, Any]]) -> str:
     return f"{key} ({unit})" if unit else key
 
 
-def panels(wanted: list[dict[str, Any]]) -> Figure:
-    """The figure's own panels: lines along what was swept by numbers, bars of the runs where nothing was.
+def panels(wanted: list[dict[str, Any]], size: str = "page") -> Figure:
+    """The figure's own panels: lines along what was swept by numbers, a dot plot of the runs where nothing was.
 
-    Beside them stand the points that were published.
+    Beside them stands what was published.
     """
-    columns = min(3, len(wanted))
-    rows = -(-len(wanted) // columns)
-    figure = Drawing(figsize=(4.4 * columns, 3.9 * rows), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False).flatten()
+    longest = max(len(panel["runs"]) for panel in wanted)
+    lines = [bool(axis_of(panel["runs"])) for panel in wanted]
+    height = PANEL_HEIGHT if any(lines) else 0.65 + ROW_HEIGHT * longest
+    figure, grid = sheet(len(wanted), size, height)
     count, beside = 0, False
-    for axes, panel in zip(grid, wanted, strict=False):
-        runs = panel["runs"]
-        key = swept(runs)
-        if key and places_of([run["point"][key] for run in runs]) is not None:
-            count = draw_along(axes, key, [(run, run["value"]) for run in runs])
-            draw_intervals(axes, key, runs)
-            x = labelled(key, runs)
-            draw_marks(axes, panel.get("marks", {}), [run["point"][key] for run in runs])
+    for i, (axes, panel) in enumerate(zip(grid, wanted, strict=True)):
+        names_at_left = i % SIZES[size].columns == 0
+        if lines[i]:
+            count, here = draw_lines(axes, panel)
         else:
-            names = [", ".join([run["variant"], *map(str, run["point"].values())]) for run in runs]
-            colours = [colour(run["slot"]) for run in runs]
-            axes.bar(range(len(runs)), [run["value"] or 0.0 for run in runs], 0.7, color=colours)
-            intervals(axes, [(float(i), run) for i, run in enumerate(runs)], "#2b3440")
-            axes.set_xticks(range(len(runs)), names, rotation=30, ha="right", fontsize="small")
-            x = ""
-        beside |= draw_published(axes, key, panel)
-        known = [one["value"] for one in (*runs, *panel.get("published", [])) if one["value"] is not None]
-        if x and known and min(known) > 0 and max(known) >= 10 * min(known):
-            axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
-            axes.yaxis.set_minor_formatter(NullFormatter())
-        elif not x or not close(known):
-            axes.set_ylim(bottom=0)
-        finish(axes, x, "")
-        axes.set_title(panel["label"], fontsize="medium")
-    for axes in grid[len(wanted) :]:
-        axes.set_visible(False)
-    if beside:
-        figure.axes[0].plot([], [], "o", label="published", color="#5a6675", fillstyle="none", markersize=7.5)
+            here = draw_dots(axes, panel, names=names_at_left or any(lines) or not same_rows(wanted))
+        beside |= here
+        axes.set_title("\n".join(textwrap.wrap(panel["label"], 34)), fontsize="medium")
+    if beside and any(lines):
+        figure.axes[0].plot([], [], "o", label="published", color="#5a6675", fillstyle="none", markersize=6)
+    elif beside:
+        figure.axes[0].fill_between([], [], label="published", color="#5a6675", alpha=0.4)
     if count or beside:
         legend(figure, count + beside)
     return figure
+
+
+def axis_of(runs: list[dict[str, Any]]) -> str:
+    """The swept key that has places on an axis; nothing where there is none."""
+    key = swept(runs)
+    return key if key and places_of([run["point"][key] for run in runs]) is not None else ""
+
+
+def same_rows(wanted: list[dict[str, Any]]) -> bool:
+    return len({tuple(row_names(panel["runs"])) for panel in wanted}) == 1
+
+
+def row_names(runs: list[dict[str, Any]]) -> list[str]:
+    return [", ".join([run["variant"], *map(str, run["point"].values())]) for run in runs]
+
+
+def draw_lines(axes: Axes, panel: dict[str, Any]) -> tuple[int, bool]:
+    """Lines along the swept key; returns how many, and whether published points stand beside them."""
+    runs = panel["runs"]
+    key = swept(runs)
+    count = draw_along(axes, key, [(run, run["value"]) for run in runs])
+    draw_intervals(axes, key, runs)
+    draw_marks(axes, panel.get("marks", {}), [run["point"][key] for run in runs])
+    beside = draw_published(axes, key, panel)
+    known = [one["value"] for one in (*runs, *panel.get("published", [])) if one["value"] is not None]
+    if known and min(known) > 0 and max(known) >= 10 * min(known):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    elif not close(known):
+        axes.set_ylim(bottom=0)
+    finish(axes, labelled(key, runs), "")
+    return count, beside
+
+
+def draw_dots(axes: Axes, panel: dict[str, Any], *, names: bool) -> bool:
+    """A row for each run; returns whether anything that was published stands in them, as bands and diamonds."""
+    runs, beside = panel["runs"], False
+    for y, run in enumerate(runs):
+        tint = colour(run["slot"])
+        published = [
+            point["value"]
+            for point in panel.get("published", [])
+            if point["variant"] == run["variant"]
+            and belongs(point, run)
+            and (point["at"] is None or point["at"] in run["point"].values())
+        ]
+        if len(published) > 1:
+            axes.broken_barh(
+                [(min(published), max(published) - min(published))], (y - 0.34, 0.68), color=tint, alpha=0.22
+            )
+        elif published:
+            axes.plot(published, [y], "D", color=tint, fillstyle="none", markersize=6)
+        beside |= bool(published)
+        if run["value"] is None:
+            continue
+        if is_wide(run):
+            ends = [[run["value"] - run["low"]], [run["high"] - run["value"]]]
+            axes.errorbar([run["value"]], [y], xerr=ends, color=tint, capsize=2.5, elinewidth=1.2)
+        axes.plot([run["value"]], [y], "o", color=tint, markersize=5)
+    values = [one["value"] for one in (*runs, *panel.get("published", [])) if one["value"] is not None]
+    if values and min(values) > 0 and max(values) >= 2 * min(values):
+        axes.set_xscale("log")
+        bounds: list[float] = [run[end] for run in runs for end in ("low", "high") if is_wide(run)]
+        least, most = min([*values, *(end for end in bounds if end > 0)]), max([*values, *bounds])
+        # An interval that is far longer than values differ is cut off.
+        axes.set_xlim(max(least, min(values) / 2.5) / 1.2, min(most, max(values) * 2.5) * 1.2)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3) if max(values) >= 10 * min(values) else (1, 2, 5)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    reference = panel.get("reference")
+    if reference:
+        axes.axvline(reference["value"], color="#5a6675", linestyle="--", linewidth=0.9, zorder=0)
+    axes.set_yticks(range(len(runs)), row_names(runs) if names else [])
+    axes.set_ylim(len(runs) - 0.5, -0.5)
+    finish(axes, f"{panel['better']} is better" if panel.get("better") else "", "")
+    axes.grid(visible=False, axis="y")
+    return beside
 
 
 def draw_marks(axes: Axes, marks: dict[str, Any], steps: list[Any]) -> None:
@@ -362,9 +460,11 @@ def close(values: list[float]) -> bool:
     return bool(values) and min(values) > 0.5 * max(values)
 
 
-def distribution(points: dict[str, list[dict[str, Any]]], key: str, scale: float, label: str) -> Figure:
+def distribution(
+    points: dict[str, list[dict[str, Any]]], key: str, scale: float, label: str, size: str = "page"
+) -> Figure:
     """A CDF at each point of the sweep."""
-    figure, grid = one_each(points)
+    figure, grid = one_each(points, size)
     for axes, (name, runs) in zip(grid, points.items(), strict=False):
         for run in runs:
             drawn = run[key] or {"value": [], "share": []}
@@ -384,20 +484,14 @@ def distribution(points: dict[str, list[dict[str, Any]]], key: str, scale: float
     return figure
 
 
-def one_each(points: dict[str, list[dict[str, Any]]]) -> tuple[Figure, list[Axes]]:
-    """A figure with axes for each point of the sweep."""
-    columns = min(4, len(points))
-    rows = -(-len(points) // columns)
-    figure = Drawing(figsize=(5.2 if columns == 1 else 3.6 * columns, 3.9 * rows), layout="constrained")
-    grid = list(figure.subplots(rows, columns, squeeze=False).flatten())
-    for axes in grid[len(points) :]:
-        axes.set_visible(False)
-    return figure, grid
+def one_each(points: dict[str, list[dict[str, Any]]], size: str) -> tuple[Figure, list[Axes]]:
+    """A figure with axes for each point of the sweep; of one point it fits a column."""
+    return sheet(len(points), "column" if len(points) == 1 else size)
 
 
-def over_time(points: dict[str, list[dict[str, Any]]]) -> Figure:
+def over_time(points: dict[str, list[dict[str, Any]]], size: str = "page") -> Figure:
     """Flows isolated over time at each point of the sweep."""
-    figure, grid = one_each(points)
+    figure, grid = one_each(points, size)
     for axes, (name, runs) in zip(grid, points.items(), strict=False):
         for run in runs:
             if drawn := run["isolated"]:
@@ -409,9 +503,9 @@ def over_time(points: dict[str, list[dict[str, Any]]]) -> Figure:
     return figure
 
 
-def queues(points: dict[str, list[dict[str, Any]]], *, over_time: bool) -> Figure:
+def queues(points: dict[str, list[dict[str, Any]]], size: str = "page", *, over_time: bool) -> Figure:
     """Lengths of the sampled queues at each point of the sweep, a line per variant and port; or their CDFs."""
-    figure, grid = one_each(points)
+    figure, grid = one_each(points, size)
     ports = list(dict.fromkeys(queue["port"] for runs in points.values() for run in runs for queue in run["queues"]))
     several = len(ports) > 1
     for axes, (name, runs) in zip(grid, points.items(), strict=False):
@@ -434,24 +528,23 @@ def queues(points: dict[str, list[dict[str, Any]]], *, over_time: bool) -> Figur
     return figure
 
 
-def pause_time(runs: list[dict[str, Any]]) -> Figure:
-    """Share of time that ports were held by PFC, and single queues by BFC, by kind of link, on one scale."""
+def pause_time(runs: list[dict[str, Any]], size: str = "page") -> Figure:
+    """Share of time that PFC paused ports, and BFC single queues, by kind of link; they are not comparable."""
     shown = [
-        ("pfc_paused_mean", "time that PFC held a port (%)"),
-        ("bfc_paused_share", "time that BFC held a queue (%)"),
+        ("pfc_paused_mean", "time that PFC paused a port (%)"),
+        ("bfc_paused_share", "time that BFC paused a queue (%)"),
     ]
     shown = [(key, label) for key, label in shown if any(row[key] for run in runs for row in run["ports"])]
-    figure = Drawing(figsize=(5.2 * len(shown), 3.9), layout="constrained")
+    figure, grid = sheet(len(shown), "column" if len(shown) == 1 else size)
     kinds = list(dict.fromkeys(row["ports"] for run in runs for row in run["ports"]))
     width = 0.8 / max(1, len(runs))
-    for axes, (key, label) in zip(figure.subplots(1, len(shown), sharey=True, squeeze=False)[0], shown, strict=True):
+    for axes, (key, label) in zip(grid, shown, strict=True):
         for i, run in enumerate(runs):
             share = {row["ports"]: 100 * row[key] for row in run["ports"]}
             at = [k + (i - (len(runs) - 1) / 2) * width for k in range(len(kinds))]
             heights = [share.get(name, 0) for name in kinds]
             axes.bar(at, heights, width, label=run["name"], color=colour(run["slot"]))
-        axes.set_xticks(range(len(kinds)), kinds)
-        axes.tick_params(labelleft=True)
+        axes.set_xticks(range(len(kinds)), [kind.replace(" to ", "\nto ") for kind in kinds])
         finish(axes, "", label)
     legend(figure, len(runs))
     return figure
@@ -459,15 +552,14 @@ def pause_time(runs: list[dict[str, Any]]) -> Figure:
 
 def save_comparison(done: Comparison, place: Path) -> None:
     """Writes the picture of two sets of completion times; its format is that of the name."""
-    with disk.scratch(place) as scratch:
+    with disk.scratch(place) as scratch, plain():
         save(comparison(done), scratch / place.name)
         (scratch / place.name).replace(place)
 
 
 def comparison(done: Comparison) -> Figure:
     """Median and p99 slowdown against flow size on both sides, with standard errors; how much the same flows differ."""
-    figure = Drawing(figsize=(13, 3.9), layout="constrained")
-    *panels, differences = figure.subplots(1, 3)
+    figure, (*panels, differences) = sheet(3, "page")
     for axes, statistic in zip(panels, ("p50", "p99"), strict=True):
         for i, side in enumerate((done.a, done.b)):
             known = [(bin, bin.estimates[statistic][i]) for bin in done.bins if (bin.low, bin.high) != (0, None)]
@@ -479,7 +571,7 @@ def comparison(done: Comparison) -> Figure:
             axes.errorbar(x, y, error, fmt="none", ecolor=COLOURS[i], capsize=3, linewidth=1.2)
         axes.set_xscale("log")
         logarithmic(axes)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: size(x)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: bytes_words(x)))
         finish(axes, "flow size", f"FCT slowdown, {NAMES[statistic]}")
     values = np.sort(100 * done.difference)
     share = np.arange(1, len(values) + 1) / max(1, len(values))
@@ -515,8 +607,8 @@ def line(
         marker=MARKERS[i % len(MARKERS)] if marker else None,
         **{
             "linestyle": ("-", "--", ":", "-.")[i // len(COLOURS) % 4],
-            "markersize": 4.5,
-            "linewidth": 0.8 if thin else 1.6,
+            "markersize": 3.5,
+            "linewidth": 0.7 if thin else 1.3,
             **style,
         },
     )
@@ -547,5 +639,8 @@ def legend(figure: Figure, runs: int) -> None:
     """One for all panels, above them, in as many columns as there is room for."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     widest = max((len(label) for label in labels), default=0)
-    columns = max(1, int(figure.get_figwidth() / (0.6 + 0.09 * widest)))
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(runs, columns), frameon=False)
+    columns = max(1, int(figure.get_figwidth() / (0.45 + 0.062 * widest)))
+    columns = max(1, min(runs, columns))
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + LEGEND_ROW * -(-len(labels) // columns) + 0.1)  # Panels keep their height.
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns, frameon=False)
