@@ -1,6 +1,6 @@
 """The `backwater` command: what it consists of, and what becomes of all that goes wrong in it.
 
-run   sweep   check, check_deadlock   compare   explain   report   reproduce   a file for each command
+new   run   sweep   check, check_deadlock   compare   explain   report   reproduce   a file for each command
 lists         schemes, chips, schema           files       import and export
 plan_bcc, plan_bfc, plan_flowsail              plan: a file for each scheme
 options       what options take                exits       exit codes, messages and signals
@@ -24,6 +24,7 @@ from backwater.cli import (
     explain,
     files,
     lists,
+    new,
     plan_bcc,
     plan_bfc,
     plan_flowsail,
@@ -51,6 +52,7 @@ app.add_typer(import_app, name="import")
 app.add_typer(export_app, name="export")
 app.add_typer(plan_app, name="plan")
 
+app.command("new")(new.new)
 app.command("run")(run.run)
 app.command("sweep")(sweep.sweep_command)
 app.command("check")(check.check_command)
