@@ -29,10 +29,14 @@ ADVISORIES ?= $(HOME)/.cargo/advisory-dbs
 # Executions of each parser.
 FUZZ ?= 1000000
 
+# A wheel that others install is built with `dist`, which takes many minutes; `release` reuses what is compiled.
+WHEEL_PROFILE ?= dist
+WHEELS := target/dist
+
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: help setup run test test-rust test-python test-long fuzz bench bench-page lint tools audit sbom format docs rustdoc api results lock clean
+.PHONY: help setup run test test-rust test-python test-long fuzz bench bench-page lint tools audit sbom format docs rustdoc api results lock wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -116,6 +120,11 @@ $(TOOLS)/bin/%:
 $(TOOLS)/python: | $(VENV)/bin/python
 	$(BIN)/python -m venv $@
 	$@/bin/pip install --quiet --disable-pip-version-check cyclonedx-bom==$(cyclonedx-bom) || { rm -rf $@; exit 1; }
+
+wheel: $(VENV)/bin/maturin ## a wheel into target/dist, tried in an empty environment; WHEEL_PROFILE=dist|release
+	rm -rf $(WHEELS)
+	$(MATURIN) build --locked --quiet --profile $(WHEEL_PROFILE) --out $(WHEELS)
+	tests/try-wheel $(WHEELS)/*.whl
 
 clean: ## remove what was built
 	rm -rf $(VENV) target

@@ -262,7 +262,7 @@ def lines(keys: Keys) -> list[str]:
     return written
 
 
-STEPS = (1, 2, 3, 5, 10)
+STEPS = (1, 2, 3, 4, 5, 6, 8, 10)
 """Durations are one of these times a power of ten."""
 
 
