@@ -868,9 +868,15 @@ def test_every_published_expectation_can_be_judged(name: str) -> None:
 
 
 def test_reproduce_writes_rows(cli: Cli, tmp_path: Path) -> None:
-    done = cli("reproduce", "fig9", "--scale", "smoke", "--json", "rows.json", "--set", "run.duration=100 us")
+    words = ["reproduce", "fig9", "--scale", "smoke", "--set", "run.duration=100 us"]
+    done = cli(*words, "--claims")
     assert done.returncode in (0, 1), done.stderr
-    rows = json.loads((tmp_path / "rows.json").read_text())
+    rows = json.loads((tmp_path / "runs" / "bfc-fig9" / "claims.json").read_text())
+    again = cli(*words, "--json", "--out", "again")
+    assert (json.loads(again.stdout), again.returncode) == (rows, done.returncode), "and nothing else is printed"
+    untold = cli("report", "again")
+    assert rows[0]["claim"] not in untold.stdout
+    assert all(row["claim"] in cli("report", "again", "--claims").stdout for row in rows)
     assert rows
     for row in rows:
         assert {"claim", "expected", "measured", "verdict"} <= row.keys()

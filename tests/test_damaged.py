@@ -118,9 +118,9 @@ READERS: dict[str, tuple[tuple[str, ...], Callable[[Path, Cli], object]]] = {
         ("manifest.json", "scenario.json", "flows.parquet"),
         lambda place, cli: printed(cli("export", "fct", place, place.with_name("fct.txt"), "--force")),
     ),
-    "backwater compare --fct": (
+    "backwater compare-fct": (
         ("manifest.json", "flows.parquet"),
-        lambda place, cli: printed(cli("compare", "--fct", place / "BFC", place / "DCTCP")),
+        lambda place, cli: printed(cli("compare-fct", place / "BFC", place / "DCTCP")),
     ),
 }
 

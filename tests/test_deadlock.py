@@ -60,8 +60,8 @@ def search(path: Path, failures: str = "0", **sets: Any) -> deadlock.Deadlock:
     return found
 
 
-def test_a_ring_is_told_with_what_opens_it(cli: Cli, tmp_path: Path) -> None:
-    done = cli("check", RING, "--deadlock", "--set", "variant=bfc", "--json", "found.json")
+def test_a_ring_is_told_with_what_opens_it(cli: Cli) -> None:
+    done = cli("deadlock", RING, "--set", "variant=bfc")
     assert done.returncode == 1, done.stderr
     assert "CYCLIC" in done.stdout
     assert "s0 -> s1 waits for s1 -> s2 (BFC, packets to s2)" in done.stdout
@@ -70,14 +70,15 @@ def test_a_ring_is_told_with_what_opens_it(cli: Cli, tmp_path: Path) -> None:
     opened = search(RING, **{"variant": "bfc", "switch.bfc.elide": turns})
     assert opened.is_acyclic
     assert opened.elided == 2
-    (found,) = json.loads((tmp_path / "found.json").read_text())["runs"].values()
+    (of_one,) = json.loads(cli("deadlock", RING, "--set", "variant=bfc", "--json").stdout)
+    (found,) = of_one["runs"].values()
     assert found["elision"]["elide"] == [{"region": None, "table": "bfc", "elide": turns}]
     assert (found["acyclic"], found["components"], found["elision"]["bound"]) == (False, [5, 5], 2)
     assert [turn["share"] for turn in found["elision"]["turns"]] == [0.05, 0.05]
 
 
 def test_runs_of_which_the_same_is_told_are_told_together(cli: Cli) -> None:
-    done = cli("check", RING, "--deadlock")
+    done = cli("deadlock", RING)
     assert done.returncode == 1
     heads = [line for line in done.stdout.splitlines() if line.startswith(str(RING))]
     assert [line.removeprefix(f"{RING}: ") for line in heads] == [
@@ -91,10 +92,10 @@ def test_runs_of_which_the_same_is_told_are_told_together(cli: Cli) -> None:
 
 
 def test_an_acyclic_network_is_code_0(cli: Cli, smoke: Path, tmp_path: Path) -> None:
-    done = cli("check", smoke, "--deadlock", "--failures", "1")
+    done = cli("deadlock", smoke, "--failures", "1")
     assert done.returncode == 0, done.stdout
     assert "ACYCLIC" in done.stdout
-    refused = cli("check", smoke, "--deadlock", "--write", "x.toml")
+    refused = cli("deadlock", smoke, "--out", "x.toml")
     assert refused.returncode == 2
     assert "has no turn to elide" in refused.stderr
     assert list(tmp_path.iterdir()) == []
@@ -103,16 +104,14 @@ def test_an_acyclic_network_is_code_0(cli: Cli, smoke: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["{smoke}", "--failures", "1"], "--failures 1: expected --deadlock with it"),
-        (["{smoke}", "--json", "x.json"], "--json x.json: expected --deadlock with it"),
-        (["{smoke}", "--deadlock", "--failures", "3"], "--failures 3: expected one of 0, 1, 2, all"),
-        (["{smoke}", "{smoke}", "--deadlock", "--json", "x.json"], "with one scenario only, and 2 are given"),
-        (["{smoke}", "--deadlock", "--json", "none/x.json"], "no such directory"),
-        (["{smoke}", "--deadlock", "--write", "{smoke}"], "is the scenario itself"),
+        (["{smoke}", "--failures", "3"], "--failures 3: expected one of 0, 1, 2, all"),
+        (["{smoke}", "{smoke}", "--out", "x.toml"], "with one scenario only, and 2 are given"),
+        (["{smoke}", "--out", "none/x.toml"], "no such directory"),
+        (["{smoke}", "--out", "{smoke}"], "is the scenario itself"),
     ],
 )
 def test_what_is_asked_wrongly_is_code_2(cli: Cli, smoke: Path, arguments: list[str], says: str) -> None:
-    done = cli("check", *[argument.format(smoke=smoke) for argument in arguments])
+    done = cli("deadlock", *[argument.format(smoke=smoke) for argument in arguments])
     assert done.returncode == 2
     assert says in done.stderr
 
@@ -123,18 +122,18 @@ def test_failures_are_one_of_four() -> None:
 
 
 def test_what_is_written_is_a_scenario_without_a_circle(cli: Cli, tmp_path: Path) -> None:
-    done = cli("check", RING, "--deadlock", "--set", 'variant=["pfc", "bfc", "dctcp"]', "--write", "opened.toml")
+    done = cli("deadlock", RING, "--set", 'variant=["pfc", "bfc", "dctcp"]', "--out", "opened.toml")
     assert done.returncode == 1, done.stderr
     opened = Experiment(tmp_path / "opened.toml").deadlock()
     pausing = {label for label, one in opened.items() if not one.is_acyclic}
     assert pausing == {"pfc", "dctcp", "hpcc", "flowsail", "flowsail-2"}, "what has another table, or none"
-    again = cli("check", "opened.toml", "--deadlock", "--set", "variant=bfc")
+    again = cli("deadlock", "opened.toml", "--set", "variant=bfc")
     assert again.returncode == 0, again.stdout
 
 
 def test_a_table_that_a_run_refuses_is_not_written(cli: Cli, tmp_path: Path) -> None:
     """Ideal flow control pauses by name on every turn, and takes no table of FlowSail's."""
-    done = cli("check", RING, "--deadlock", "--write", "opened.toml")
+    done = cli("deadlock", RING, "--out", "opened.toml")
     assert done.returncode == 2
     assert "expected --set variant=NAME" in done.stderr
     assert list(tmp_path.iterdir()) == []
@@ -147,7 +146,7 @@ def test_regions_and_what_is_elided_already_are_kept(cli: Cli, tmp_path: Path) -
     path = scenario(tmp_path, ring + region, 'scheme = "bfc"')
     before = search(path)
     assert before.components == [6]
-    done = cli("check", path, "--deadlock", "--write", "opened.toml")
+    done = cli("deadlock", path, "--out", "opened.toml")
     assert done.returncode == 1, done.stderr
     assert search(tmp_path / "opened.toml").is_acyclic
     (run,) = Experiment(tmp_path / "opened.toml").scenarios.values()
@@ -158,7 +157,7 @@ def test_runs_that_need_different_turns_are_not_written_as_one(cli: Cli, tmp_pat
     path = scenario(
         tmp_path, LEAF_SPINE.format(leaves=4, spines=2), 'scheme = "bfc"\nsweep = {"topology.leaves" = [4, 5]}'
     )
-    done = cli("check", path, "--deadlock", "--failures", "2", "--write", "opened.toml")
+    done = cli("deadlock", path, "--failures", "2", "--out", "opened.toml")
     assert done.returncode == 2
     assert "need different turns elided" in done.stderr
 

@@ -129,7 +129,7 @@ def test_another_run_is_not_explained(results: backwater.Results) -> None:
         (["--run", "BFC", "--above", "10 GB"], "no counted flow of that class and those sizes finished"),
         (["--run", "BFC", "--flow", "1", "--below", "3KB"], "--flow: names flows"),
         (["--run", "BFC", "--flow", "1", "--out", "waits.csv"], "--out waits.csv: expected one run, and a name"),
-        (["--run", "BFC", "--flow", "1", "--json", "no/such.json"], "--json no/such.json: no such directory: no"),
+        (["--run", "BFC", "--flow", "1", "--out", "no/such.arrow"], "--out no/such.arrow: no such directory: no"),
     ],
 )
 def test_what_cannot_be_explained_is_said(
@@ -152,7 +152,7 @@ def test_the_command_tells_of_the_tail_and_the_worst(cli: Cli, results: backwate
 
 
 def test_json_holds_the_same(cli: Cli, results: backwater.Results) -> None:
-    done = cli("explain", results.path, "--run", "BFC", "--run", "DCTCP", "--percentile", 99, "--json", "-")
+    done = cli("explain", results.path, "--run", "BFC", "--run", "DCTCP", "--percentile", "p99", "--json")
     assert done.returncode == 0, done.stderr
     runs = json.loads(done.stdout)
     assert len(runs) == 2

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import faults
-from backwater import Experiment, InputError, Results, _core, cli, sweep, writer
+from backwater import Experiment, InputError, Results, _core, cli, experiments, sweep, writer
 from backwater.show import figures
 from backwater.staging import Staging, partial
 from backwater.store import NAME
@@ -175,16 +175,16 @@ def test_without_a_name_the_same_command_goes_on_too(endless: Path, tmp_path: Pa
 
 
 def test_an_interrupted_reproduction_is_gone_on_from(tmp_path: Path, cli: Cli) -> None:
-    names = [f"deadlock-{path.stem}" for path in sorted((SMOKE.parent / "deadlock").glob("*.toml"))]
-    words = ["reproduce", "deadlock", "--scale", "smoke", "--threads", 1, "--json", "claims.json"]
+    names = list(experiments.find("deadlock"))
+    words = ["reproduce", "deadlock", "--scale", "smoke", "--threads", 1, "--ledger", "ledger.json"]
     process = faults.start(tmp_path, *words)
     faults.wait_for(tmp_path / "output", "Report: ", process)
     ended = faults.stop(process, tmp_path, signal.SIGTERM)
     assert ended.code == 128 + signal.SIGTERM
-    first = json.loads((tmp_path / "claims.json").read_text())
+    first = json.loads((tmp_path / "ledger.json").read_text())["rows"]
     done = cli(*words)
     assert f"runs/{names[0]}: finished before; not run again" in done.stdout, done.stdout
-    both = json.loads((tmp_path / "claims.json").read_text())
+    both = json.loads((tmp_path / "ledger.json").read_text())["rows"]
     assert both[: len(first)] == first
     assert len(both) > len(first) > 0
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [NAME, *names]

@@ -646,7 +646,7 @@ def test_the_command_imports_and_its_scenario_runs(cli: Cli, tmp_path: Path) -> 
             ["--transport", "swift", "-o", "x.toml"],
             "--transport swift: expected one of dctcp, dcqcn, hpcc, pint, timely, line-rate",
         ),
-        (["--transport", "dctcp", "-o", "x.txt"], "-o x.txt: expected a name that ends in .toml"),
+        (["--transport", "dctcp", "-o", "x.txt"], "--out x.txt: expected a name that ends in .toml"),
         (["--transport", "line-rate", "-o", "x.toml"], 'CC_MODE "8": --transport line-rate is 0'),
         (["--transport", "dctcp", "-o", "/proc/none/x.toml"], "/proc/none/x.toml: cannot be written"),
         (["--transport", "dctcp"], "-o"),

@@ -107,11 +107,11 @@ def test_what_no_switch_can_be_is_refused(fields: dict[str, Any], says: str) -> 
         (["--hrtt", "2 us", "--delay", "1 us"], "--delay"),
         (["--pauses-per-second", "-1"], "--pauses-per-second -1"),
         (["--queues", "eight"], "expected a whole number"),
-        (["--run", "absent"], "absent"),
+        (["--measured", "absent"], "absent"),
         (["--scale", "quick"], "--scale"),
         (["absent.toml"], "absent.toml"),
         (["{smoke}"], "flowsail"),
-        (["{smoke}", "--run", "."], "SCENARIO"),
+        (["{smoke}", "--measured", "."], "SCENARIO"),
     ],
 )
 def test_wrong_options_are_one_message_and_exit_code_2(
@@ -152,7 +152,7 @@ def test_a_scenarios_switch_is_its_largest(cli: Cli) -> None:
 def test_a_run_gives_its_frames(cli: Cli, tmp_path: Path) -> None:
     file = experiments.known()["flowsail-fig6"]
     done = Experiment(file, scale="smoke").run(tmp_path / "run")
-    shown = cli("plan", "flowsail", "--run", tmp_path / "run", "--json")
+    shown = cli("plan", "flowsail", "--measured", tmp_path / "run", "--json")
     assert shown.returncode == 0, shown.stderr
     rows = {row["what"]: row["per_second"] for row in json.loads(shown.stdout)["mirror"]}
     flowsail_run = done["FlowSail"]
@@ -161,4 +161,4 @@ def test_a_run_gives_its_frames(cli: Cli, tmp_path: Path) -> None:
     sent = sum(row["control_frames"] for row in ports if row["node"] == "congested")
     assert rows["control frames, congested"] == pytest.approx(sent / seconds)
     assert any(what.startswith("order marks") for what in rows)
-    assert cli("plan", "flowsail", "--run", tmp_path / "run", "--paused-flows", 3).returncode == 2
+    assert cli("plan", "flowsail", "--measured", tmp_path / "run", "--paused-flows", 3).returncode == 2

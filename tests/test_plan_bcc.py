@@ -1,4 +1,4 @@
-"""`backwater plan bcc` and `backwater chips`: the paper's numbers come out, and what cannot work is refused."""
+"""`backwater plan bcc` and `backwater list chips`: the paper's numbers come out, and what cannot work is refused."""
 
 from __future__ import annotations
 
@@ -406,7 +406,7 @@ def test_the_table_says_what_loses_least_with_and_without_reservation() -> None:
 
 
 def test_every_chip_is_listed_with_table_is_figures(cli: Cli) -> None:
-    shown = cli("chips")
+    shown = cli("list", "chips")
     assert shown.returncode == 0, shown.stderr
     for name, port, gbps in (
         ("broadcom-56538", "85.3", "85.3"),
@@ -418,7 +418,7 @@ def test_every_chip_is_listed_with_table_is_figures(cli: Cli) -> None:
         line = next(line.split() for line in shown.stdout.splitlines() if line.split()[:1] == [name])
         assert port in line, name
         assert gbps in line, name
-    listed = json.loads(cli("chips", "--json").stdout)
+    listed = json.loads(cli("list", "chips", "--json").stdout)
     assert [chip["name"] for chip in listed] == list(bcc.chips())
     assert all(chip["source"] for chip in listed)
 

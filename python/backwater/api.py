@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,12 +43,33 @@ def changed(
     more_sets: Mapping[str, Any],
 ) -> list[str]:
     """Changes in the form of `--set`."""
+    if seed is not None and seeds is not None:
+        raise _core.InputError(f"seed={seed}, seeds={seeds}: expected one of them")
     given = {"seed": seed, "seeds.count": seeds}
     changes = {key: value for key, value in given.items() if value is not None}
-    axes = {f"sweep.{key}": list(values) for key, values in (vary or {}).items()}
+    axes = {f"sweep.{key}": in_turn(key, values) for key, values in (vary or {}).items()}
     return [
         f"{key}={toml_value(value, key)}" for key, value in {**changes, **axes, **(sets or {}), **more_sets}.items()
     ]
+
+
+def in_turn(key: str, values: Iterable[Any]) -> list[Any]:
+    """The values that a key takes in turn; those of `numpy.arange` as they were meant, 0.6 for 0.6000000000000001.
+
+    # Errors
+    `InputError` for one value in place of several.
+    """
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise _core.InputError(f"vary: {key} = {values!r}: expected a list of values, such as [{values!r}]")
+    return [meant(value) for value in values]
+
+
+def meant(value: Any) -> Any:
+    """A float without what rounding has added in its last digits; anything else as it is."""
+    if isinstance(value, float):
+        plain = float(f"{value:.12g}")
+        return plain if abs(plain - value) <= 8 * sys.float_info.epsilon * abs(value) else value
+    return value
 
 
 class Keeper:
@@ -229,7 +251,7 @@ class Experiment:
         """One resolved scenario for each configuration, by label without the seed."""
         first: dict[str, dict[str, Any]] = {}
         for run in self.plan["runs"]:
-            first.setdefault(sweep.without_seed(run["label"], run["params"]), run["scenario"])
+            first.setdefault(results.without_seed(run["label"], run["params"]), run["scenario"])
         return first
 
     def deadlock(self, failures: str = "0", *, seconds: float = deadlock.SECONDS) -> dict[str, deadlock.Deadlock]:

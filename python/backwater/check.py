@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from time import perf_counter, sleep
 
-from backwater import sweep
+from backwater import results, sweep
 from backwater.api import Experiment
 
 TRIAL_S = 0.4
@@ -60,7 +60,7 @@ def estimate(experiment: Experiment, threads: int | None = None) -> Estimate:
     }
     groups: dict[str, list[sweep.Job]] = {}
     for job in jobs:
-        groups.setdefault(sweep.without_seed(job.label, job.params), []).append(job)
+        groups.setdefault(results.without_seed(job.label, job.params), []).append(job)
     rows = [row(label, runs, sum(times[id(job)] for job in runs)) for label, runs in groups.items()]
     drawn_s = PAGE_S + PAGE_PER_RUN_S * len(jobs) + PAGE_PER_FLOW_S * sum(row.flows for row in rows)
     wall_s = max(sum(times.values()) / together, max(times.values())) + drawn_s

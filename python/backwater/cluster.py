@@ -125,17 +125,13 @@ def connected(where: str | None) -> Iterator[Cluster | None]:
     if where is None:
         yield None
         return
-    address = re.fullmatch(r"dask://([^/\s]+:[0-9]{1,5})/?", where)
-    system = re.fullmatch(r"([a-z]+)(?::([1-9][0-9]{0,3}))?", where)
-    if not address and not (system and system[1] in BATCH):
-        systems = ", ".join(BATCH)
-        raise InputError(f"--on {where}: expected dask://HOST:PORT, or one of {systems}, with :JOBS behind it")
+    address = address_of(where)
     try:
         from distributed import Client
     except ImportError:
         raise InputError(f"--on {where}: needs what `{EXTRA}` installs") from None
     with contextlib.ExitStack() as stack:
-        target = f"tcp://{address[1]}" if address else stack.enter_context(batch(where))
+        target = f"tcp://{address}" if address else stack.enter_context(batch(where))
         try:
             client = stack.enter_context(Client(target, timeout=PATIENCE_S))
         except (OSError, ValueError) as error:
@@ -144,6 +140,20 @@ def connected(where: str | None) -> Iterator[Cluster | None]:
         if not cluster.slots:
             print(f"--on {where}: no workers yet; runs wait for them", file=sys.stderr)
         yield cluster
+
+
+def address_of(where: str) -> str | None:
+    """Host and port of `dask://HOST:PORT`; None for a batch system.
+
+    # Errors
+    `InputError` for any other form.
+    """
+    address = re.fullmatch(r"dask://([^/\s]+:[0-9]{1,5})/?", where)
+    system = re.fullmatch(r"([a-z]+)(?::([1-9][0-9]{0,3}))?", where)
+    if not address and not (system and system[1] in BATCH):
+        systems = ", ".join(BATCH)
+        raise InputError(f"--on {where}: expected dask://HOST:PORT, or one of {systems}, with :JOBS behind it")
+    return address[1] if address else None
 
 
 def batch(where: str) -> Any:

@@ -252,6 +252,24 @@ class Results:
                 return run
         raise InputError(f"{self.path}: no run '{label}'; there is {', '.join(run.label for run in self.runs)}")
 
+    def select(self, name: str) -> list[Run]:
+        """Returns the run with this label, or all runs of a variant: `BFC` selects every seed and point of BFC.
+
+        A label without its seed, such as `BFC.load=0.5`, selects all seeds of that point.
+
+        # Errors
+        `InputError` if there is no such run.
+        """
+        for fits in (
+            lambda run: run.label == name,
+            lambda run: without_seed(run.label, run.params) == name,
+            lambda run: run.params.get("variant") == name,
+        ):
+            if found := [run for run in self.runs if fits(run)]:
+                return found
+        names = list(dict.fromkeys(without_seed(run.label, run.params) for run in self.runs))
+        raise InputError(f"{self.path}: no run '{name}'; there is {', '.join(names)}")
+
     def table(self, name: str) -> pa.Table:
         """Returns a table with the rows of all runs, and the run's `label` as first column.
 
@@ -297,6 +315,11 @@ class Results:
                 raise InputError(f"{self.path}: {error}") from error
 
 
+def without_seed(label: str, params: dict[str, Any]) -> str:
+    """Returns the label that runs share which differ only in their seed."""
+    return label.removesuffix(f".seed={params['seed']}") if "seed" in params else label
+
+
 def identity(path: Path) -> tuple[int, ...]:
     """Differs once a file is replaced or written again."""
     stat = path.stat()
@@ -306,7 +329,7 @@ def identity(path: Path) -> tuple[int, ...]:
 def next_name(place: Path) -> Path:
     """`fig9` to `fig9.2`, `fig9.2` to `fig9.3`."""
     stem, dot, n = place.name.rpartition(".")
-    return place.with_name(f"{stem}.{int(n) + 1}" if dot and n.isdigit() else f"{place.name}.2")
+    return place.with_name(f"{stem}.{int(n) + 1}" if dot and n.isascii() and n.isdigit() else f"{place.name}.2")
 
 
 def digest_of(digests: list[str]) -> str:

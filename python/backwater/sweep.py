@@ -139,11 +139,6 @@ class Watch:
     def on_done(self, job: Job) -> None: ...
 
 
-def without_seed(label: str, params: dict[str, Any]) -> str:
-    """The label of all runs that differ only in their seed."""
-    return label.removesuffix(f".seed={params['seed']}") if "seed" in params else label
-
-
 def jobs_of(plan: dict[str, Any]) -> list[Job]:
     """The runs of a plan, each with its estimate."""
     jobs = []

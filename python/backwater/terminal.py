@@ -15,9 +15,30 @@ from backwater.sweep import Job, Watch
 
 PLAIN: Any = {"highlight": False, "markup": False, "emoji": False}
 """Names are shown as they are: brackets and colons in them mean nothing."""
-out = Console(**PLAIN)
-if not out.is_terminal:
-    out = Console(**PLAIN, width=160)
+WIDTH = 160
+"""Of output that is no terminal."""
+
+
+class Output(Console):
+    """Standard output. `quiet_notes` leaves out what `say` and progress tell, not what was asked for."""
+
+    quiet_notes = False
+
+    def __init__(self, color: str = "auto") -> None:
+        systems: dict[str, Any] = {"auto": "auto", "always": "standard", "never": None}
+        super().__init__(**PLAIN, color_system=systems[color])
+        if not self.is_terminal:
+            self.width = WIDTH
+
+
+out = Output()
+
+
+def choose(*, quiet: bool = False, color: str = "auto") -> None:
+    """As `--quiet` and `--color` ask for."""
+    out.__init__(color)  # type: ignore[misc]  # The same object, which other modules have by its name.
+    out.quiet_notes = quiet
+
 
 PLAIN_EVERY_S = 10.0
 VERDICT_STYLE = {
@@ -63,7 +84,13 @@ def span(seconds: float) -> str:
 
 
 def say(line: str) -> None:
-    """A line that is neither wrapped nor interpreted."""
+    """A note on what happens, unless `--quiet` is given; neither wrapped nor interpreted."""
+    if not out.quiet_notes:
+        out.print(line, soft_wrap=True)
+
+
+def answer(line: str) -> None:
+    """A line that was asked for, neither wrapped nor interpreted."""
     out.print(line, soft_wrap=True)
 
 
@@ -74,7 +101,10 @@ def verdict_text(verdict: str, *, starred: bool = False) -> Text:
 
 @contextlib.contextmanager
 def progress_watch() -> Iterator[Watch]:
-    """Bars on a terminal, lines elsewhere."""
+    """Bars on a terminal, lines elsewhere, nothing if `--quiet` is given."""
+    if out.quiet_notes:
+        yield Watch()
+        return
     if not out.is_terminal:
         yield Lines()
         return
@@ -92,6 +122,9 @@ def progress_watch() -> Iterator[Watch]:
 @contextlib.contextmanager
 def progress_of(what: str) -> Iterator[Callable[[int, int], None]]:
     """Is told how much is done, of how much; a bar on a terminal, a line now and then elsewhere."""
+    if out.quiet_notes:
+        yield lambda done, of: None
+        return
     if not out.is_terminal:
         said = began = time.monotonic()
 

@@ -1,11 +1,13 @@
-"""The `backwater` command: what it consists of, and what becomes of all that goes wrong in it.
+"""The `backwater` command: its parts, and what becomes of everything that goes wrong in it.
 
-new   run   sweep   check, check_deadlock   compare   explain   report   reproduce   a file for each command
-lists         schemes, chips, schema           files       import and export
-plan_bcc, plan_bfc, plan_flowsail              plan: a file for each scheme
-options       what options take                exits       exit codes, messages and signals
-places        where experiments are written    experiment  one of them from its runs to its report
-printing      what came out, as tables
+catalogue     every command by name, with its module: one file for each command
+command       how commands read arguments and write help
+everywhere    options of every command               options     options of several commands
+places        where experiments are written          experiment  one experiment from its runs to its report
+printing      results as tables                      exits       exit codes, messages and signals
+
+For a reference, walk `tree()`: each command has `help` (split by `command.parts`) and `params` with `opts`, `metavar`,
+`help`, `required`, `default` and `rich_help_panel`.
 """
 
 from __future__ import annotations
@@ -13,84 +15,60 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
 from backwater import _core, signals
-from backwater.cli import (
-    check,
-    compare,
-    explain,
-    files,
-    lists,
-    new,
-    plan_bcc,
-    plan_bfc,
-    plan_flowsail,
-    report,
-    reproduce,
-    run,
-    sweep,
-)
+from backwater.cli.catalogue import COMMANDS
+from backwater.cli.command import SETTINGS, Group
 from backwater.cli.exits import BAD_INPUT, BUG, fail
-from backwater.show.failures import Undrawn
-from backwater.sweep import SimulatorError
 
 app = typer.Typer(
+    cls=Group,
     help="Packet-level simulator of flow control in datacenter networks.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings=SETTINGS,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
-import_app = typer.Typer(help="Make a scenario from files of another simulator.", no_args_is_help=True)
-export_app = typer.Typer(help="Write files of another simulator.", no_args_is_help=True)
-plan_app = typer.Typer(help="Compute what a scheme asks of a switch, without a simulation.", no_args_is_help=True)
-app.add_typer(import_app, name="import")
-app.add_typer(export_app, name="export")
-app.add_typer(plan_app, name="plan")
-
-app.command("new")(new.new)
-app.command("run")(run.run)
-app.command("sweep")(sweep.sweep_command)
-app.command("check")(check.check_command)
-app.command("compare")(compare.compare_command)
-app.command("explain")(explain.explain_command)
-app.command("report")(report.report_command)
-app.command("reproduce")(reproduce.reproduce)
-app.command("schemes")(lists.schemes)
-app.command("chips")(lists.chips_command)
-app.command("schema")(lists.schema)
-import_app.command("hpcc")(files.import_hpcc)
-export_app.command("hpcc")(files.export_hpcc)
-export_app.command("fct")(files.export_fct)
-plan_app.command("flowsail")(plan_flowsail.plan_flowsail)
-plan_app.command("bfc")(plan_bfc.plan_bfc)
-plan_app.command("bcc")(plan_bcc.plan_bcc)
-
 
 def show_version(wanted: bool) -> None:
     if wanted:
-        print(f"backwater {_core.version}")
+        from backwater import versions
+
+        commit = versions.commit()
+        print(f"backwater {_core.version}" + (f" ({commit})" if commit else ""))
         raise typer.Exit
 
 
 @app.callback()
 def backwater(
     version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and commit.")
     ] = False,
 ) -> None:
-    pass
+    """Packet-level simulator of flow control in datacenter networks."""
+
+
+def tree() -> Iterator[tuple[str, Any]]:
+    """Every command with the words that call it, such as `plan bcc`; a family before its commands."""
+    root: Any = typer.main.get_command(app)
+    for name in COMMANDS:
+        command = root.get_command(None, name)
+        yield name, command
+        if isinstance(command, Group):
+            for inner in command.entries:
+                yield f"{name} {inner}", command.get_command(None, inner)
 
 
 def main() -> None:
     """Whatever goes wrong is one message on stderr, and an exit code."""
     try:
         sys.argv[1:] = texts(sys.argv[1:])
-        sys.exit(app(standalone_mode=False) or 0)
+        sys.exit(app(standalone_mode=False, prog_name="backwater") or 0)
     except _core.InputError as error:
         fail(f"error: {error}", BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
@@ -125,6 +103,9 @@ def texts(words: list[str]) -> list[str]:
 
 def bug(error: Exception) -> None:
     """A failure that no input should cause."""
+    from backwater.show.failures import Undrawn
+    from backwater.sweep import SimulatorError
+
     if os.environ.get("BACKWATER_TRACEBACK"):
         traceback.print_exc()
     told = isinstance(error, SimulatorError | Undrawn)

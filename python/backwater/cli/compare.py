@@ -1,51 +1,49 @@
-"""`backwater compare`: runs side by side, or two sets of completion times flow by flow."""
+"""`backwater compare`: variants side by side."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from backwater import _core
 from backwater.api import Results
-from backwater.cli.options import RunDirs
-from backwater.hpcc import comparison, fct
-from backwater.show import compare, compare_fct
+from backwater.cli.options import Json, RunDirs, short
+from backwater.cli.printing import print_json
+from backwater.show import compare as side_by_side
 from backwater.terminal import out
 
 
-def compare_command(
+def statistic(text: str) -> str:
+    """Reads mean, p99 or 99."""
+    name = text if text in side_by_side.STATISTICS else f"p{text.removeprefix('p').removesuffix('%')}"
+    if name not in side_by_side.STATISTICS:
+        raise typer.BadParameter(f"{short(text)}: expected one of {', '.join(side_by_side.STATISTICS)}")
+    return name
+
+
+def compare(
     run: RunDirs,
-    percentile: Annotated[str | None, typer.Option(help="mean, p50, p95 or p99. [default: p99]")] = None,
+    percentile: Annotated[
+        str, typer.Option("--percentile", metavar="P", parser=statistic, help="Compare mean, p50, p95 or p99.")
+    ] = "p99",
     flow_class: Annotated[
-        str | None, typer.Option("--class", help="Class of flows. [default: the first; with --fct all]")
+        str | None,
+        typer.Option("--class", metavar="CLASS", help="Compare this class of flows. [default: the first]"),
     ] = None,
-    flow_by_flow: Annotated[
-        bool, typer.Option("--fct", help="Flow by flow: two runs, or files fct.txt of HPCC's simulator.")
-    ] = False,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="With --fct: write the comparison here as well.")
-    ] = None,
-    picture: Annotated[
-        Path | None, typer.Option("--out", metavar="PICTURE", help="With --fct: draw it, as .svg, .png or .pdf.")
-    ] = None,
+    as_json: Json = False,
 ) -> None:
-    """Put runs side by side."""
-    if flow_by_flow:
-        if len(run) != 2:
-            raise _core.InputError(f"--fct: {len(run)} given: expected two runs or files")
-        if percentile is not None:
-            raise _core.InputError(f"--percentile {percentile}: not with --fct, which has the median and p99")
-        compare_fct.check_places(json_file, picture)
-        done = comparison.compare(fct.open_any(run[0]), fct.open_any(run[1]), flow_class)
-        for table in compare_fct.tables(done):
-            out.print(table)
-        compare_fct.write(done, json_file, picture)
+    """Print variants side by side.
+
+    Each variant is one column. Seeds are joined: slowdowns are means with intervals of 95 %, counts are added up.
+
+    Examples:
+        backwater compare runs/fig9
+        backwater compare runs/fig9 runs/mine --percentile mean
+    """
+    opened = [Results(path) for path in run]
+    if as_json:
+        print_json(side_by_side.as_json(opened))
         return
-    for option, given in (("--json", json_file), ("--out", picture)):
-        if given is not None:
-            raise _core.InputError(f"{option} {given}: expected --fct with it")
-    width = out.width if out.is_terminal else compare.WIDTH
-    for part in compare.tables([Results(path) for path in run], percentile or "p99", flow_class, width):
+    width = out.width if out.is_terminal else side_by_side.WIDTH
+    for part in side_by_side.tables(opened, percentile, flow_class, width):
         out.print(part)

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from pathlib import Path
 
@@ -14,15 +15,23 @@ from backwater import _core, events, signals
 from backwater.api import Experiment, Results
 from backwater.cli.exits import BAD_INPUT, BUG, FAILED, stoppable
 from backwater.cli.places import is_drawn, unfinished
-from backwater.cli.printing import print_claims, print_runs
-from backwater.cluster import connected
+from backwater.cli.printing import ending, print_claims, print_runs, told_claims
+from backwater.cluster import address_of, connected
 from backwater.making import make
-from backwater.show import endings, report
+from backwater.show import endings
 from backwater.show.failures import Undrawn
 from backwater.store import Store
 from backwater.sweep import SimulatorError, threads_of
 from backwater.terminal import progress_watch, say
 from backwater.writer import is_begun, left_at, left_of
+
+
+class Told(Enum):
+    """How much is printed of claims: how many failed, how many had each verdict, or the table."""
+
+    FAILED = "failed"
+    COUNTS = "counts"
+    TABLE = "table"
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,7 @@ class Chosen:
     experiment: Experiment
     place: Path
     published: Callable[[Results], None] = lambda _: None
+    told: Told = Told.FAILED
 
 
 def run_all(
@@ -43,6 +53,8 @@ def run_all(
     on: str | None = None,
 ) -> int:
     """Runs, tells of each when all of its runs are there, and says how to exit; `on` names a cluster."""
+    if on is not None:
+        address_of(on)  # Before anything is written.
     if on is not None and recorded:
         raise _core.InputError(f"--on {on}: single events are recorded here; expected no --events with it")
     todo = unfinished([one.experiment for one in chosen], [one.place for one in chosen], threads, force)
@@ -127,13 +139,16 @@ def publish(one: Chosen, done: Results) -> int:
             file=sys.stderr,
         )
     one.published(done)
-    print_claims(done.claims)
+    if one.told is Told.TABLE:
+        print_claims(done.claims)
     if not done.complete:
         print("\n".join(["Not complete:", *filter(None, map(endings.told, done.runs))]), file=sys.stderr)
     if code == 0:
-        for sentence in done.answer:
-            say(sentence)
-        say(f"Report: {done.path / report.PAGE}")
+        for line in ending(done):
+            say(line)
+    if one.told is Told.COUNTS or any(row["verdict"] == "fail" for row in done.claims):
+        for line in told_claims(done):
+            say(line)
     return code or (FAILED if not done.complete or any(row["verdict"] == "fail" for row in done.claims) else 0)
 
 

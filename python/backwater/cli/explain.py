@@ -2,114 +2,186 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from backwater import _core, disk, events, explain, kept, signals
+from backwater import _core, events, kept, signals
+from backwater import explain as explaining
 from backwater.api import Results
-from backwater.cli.options import check_file
+from backwater.cli.options import Force, Json, check_file, percentile, whole
+from backwater.cli.printing import print_json, quietly
 from backwater.results import Run
 from backwater.show import explained as explained_page
-from backwater.terminal import out, progress_of, say, some
+from backwater.terminal import answer, out, progress_of, say, some
+
+WHICH, KEPT = "Which flows", "Where files go"
+FLOWS = 2**32 - 1
+"""Largest number of a flow."""
 
 
-def explain_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")],
-    label: Annotated[
+@dataclass(frozen=True)
+class Asked:
+    """Which flows of each run to explain: those of these numbers, or the tail of a class and a range of sizes."""
+
+    flows: list[int]
+    flow_class: str | None
+    above: int
+    below: int | None
+    percentile: float
+
+    def explained(self, run: Run) -> explaining.Explained:
+        """Runs `run` again with these flows followed."""
+        table, tail = run.table("flows"), None
+        if self.flows:
+            chosen = explaining.numbered(table, self.flows)
+        else:
+            slow = explaining.slowest(
+                table, flow_class=self.flow_class, above=self.above, below=self.below, percentile=self.percentile
+            )
+            slowdown = slow["slowdown"][slow.num_rows - 1].as_py()
+            tail = explaining.Tail(self.percentile, self.flow_class, self.above, self.below, slow.num_rows, slowdown)
+            chosen = slow.slice(0, explaining.FLOWS_MAX)
+        with progress_of(f"{run.label}: again, with {some(chosen.num_rows, 'flow')} followed") as progress:
+            return dataclasses.replace(run.explain_flows(chosen, progress=progress), tail=tail)
+
+
+def explain(
+    run: Annotated[Path, typer.Argument(metavar="DIR", help="Name a run directory.")],
+    names: Annotated[
         list[str] | None,
-        typer.Option("--run", metavar="RUN", help="Of several runs, which. Repeatable. [default: the only one]"),
+        typer.Option(
+            "--run",
+            metavar="RUN",
+            help="Explain this run, such as BFC.seed=1, or all seeds of BFC. Repeatable. [default: the only run]",
+            rich_help_panel=WHICH,
+        ),
     ] = None,
-    flow: Annotated[list[int] | None, typer.Option("--flow", metavar="N", help="This flow. Repeatable.")] = None,
+    flow: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--flow",
+            metavar="N",
+            parser=whole(0, FLOWS),
+            help="Explain the flow with this number. Repeatable.",
+            rich_help_panel=WHICH,
+        ),
+    ] = None,
     worst: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Tell of the N slowest one by one. [default: 3]")
+        int | None,
+        typer.Option(
+            "--worst",
+            metavar="N",
+            parser=whole(1, FLOWS),
+            help="Print the N slowest flows one by one. [default: 3]",
+            rich_help_panel=WHICH,
+        ),
     ] = None,
-    flow_class: Annotated[str | None, typer.Option("--class", help="Of this class of flows. [default: any]")] = None,
-    below: Annotated[str | None, typer.Option(metavar="SIZE", help="Of sizes up to this, such as 3KB.")] = None,
-    above: Annotated[str | None, typer.Option(metavar="SIZE", help="Of sizes above this.")] = None,
-    percentile: Annotated[
-        float, typer.Option(min=0, max=100, metavar="P", help="The tail: flows as slow as this percentile, or slower.")
+    flow_class: Annotated[
+        str | None,
+        typer.Option(
+            "--class", metavar="CLASS", help="Explain flows of this class. [default: any]", rich_help_panel=WHICH
+        ),
+    ] = None,
+    below: Annotated[
+        str | None,
+        typer.Option(
+            "--below", metavar="SIZE", help="Explain flows up to this size, such as 3KB.", rich_help_panel=WHICH
+        ),
+    ] = None,
+    above: Annotated[
+        str | None,
+        typer.Option("--above", metavar="SIZE", help="Explain flows above this size.", rich_help_panel=WHICH),
+    ] = None,
+    tail: Annotated[
+        float,
+        typer.Option(
+            "--percentile",
+            metavar="P",
+            parser=percentile,
+            help="Explain flows at least as slow as this percentile, such as 99 or p99.9. [default: 99]",
+            rich_help_panel=WHICH,
+            show_default=False,
+        ),
     ] = 99.0,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write all of it as JSON; - for the terminal.")
-    ] = None,
     out_file: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the table `waits`: .parquet or .arrow.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Write the table `waits` of one run to FILE: .parquet or .arrow.",
+            rich_help_panel=KEPT,
+        ),
     ] = None,
     page: Annotated[
-        bool, typer.Option("--page", help="Keep it in RUN, and make RUN's page anew: there flows can be picked.")
+        bool,
+        typer.Option(
+            "--page",
+            help="Store the explanation in DIR and write its report again, where flows can be selected.",
+            rich_help_panel=KEPT,
+        ),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that stand there.")] = False,
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
-    """Say where slow flows spent their time: queue by queue, behind whom, paused by whom and for whom.
+    """Say where slow flows spent their time.
 
-    Runs the run again with its tail followed, or the flows named, and checks that it is the same run.
+    It runs the run again with its slowest flows followed, and checks that it is the same run.
+    For each flow it prints the queues it waited in, the flows before it, and who paused it for whom.
+
+    Examples:
+        backwater explain runs/fig9 --run BFC.seed=1
+        backwater explain runs/fig9 --run BFC --below 3KB --page
+        backwater explain runs/mine --flow 17
     """
     opened = Results(run)
-    runs = [opened[one] for one in label] if label else opened.runs
-    if len(runs) != 1 and not label:
+    runs = [one for name in names for one in opened.select(name)] if names else opened.runs
+    if len(runs) != 1 and not names:
         raise _core.InputError(f"{run}: {len(runs)} runs: name some with --run; there is {', '.join(opened.summary)}")
     if flow and (worst or flow_class or below or above):
         raise _core.InputError("--flow: names flows; --worst, --class, --below and --above choose them: not both")
-    if out_file is not None and (len(runs) > 1 or out_file.suffix not in events.TABLES):
-        raise _core.InputError(f"--out {out_file}: expected one run, and a name that ends in .parquet or .arrow")
-    for option, file in (("--json", json_file), ("--out", out_file)):
-        if file is not None and str(file) != "-":
-            check_file(option, file)
-            if file.exists() and not force:
-                raise _core.InputError(f"{option} {file}: exists; name another file, or replace it with --force")
-    least = 0 if above is None else explain.size_of(above, "--above")
-    most = None if below is None else explain.size_of(below, "--below")
+    if out_file is not None:
+        if len(runs) > 1 or out_file.suffix not in events.TABLES:
+            raise _core.InputError(f"--out {out_file}: expected one run, and a name that ends in .parquet or .arrow")
+        check_file("--out", out_file)
+        if out_file.exists() and not force:
+            raise _core.InputError(f"--out {out_file}: exists; name another file, or replace it with --force")
+    least = 0 if above is None else explaining.size_of(above, "--above")
+    most = None if below is None else explaining.size_of(below, "--below")
+    asked = Asked(flow or [], flow_class, least, most, tail)
     if page:
         opened.verify()
         kept.check(run)
-    quiet = str(json_file) == "-"
     done = []
-    for one in runs:
-        table = one.table("flows")
-        tail = None
-        if flow:
-            chosen = explain.numbered(table, flow)
-        else:
-            slow = explain.slowest(table, flow_class=flow_class, above=least, below=most, percentile=percentile)
-            slowdown = slow["slowdown"][slow.num_rows - 1].as_py()
-            tail = explain.Tail(percentile, flow_class, least, most, slow.num_rows, slowdown)
-            chosen = slow.slice(0, explain.FLOWS_MAX)
-        what = f"{one.label}: again, with {some(chosen.num_rows, 'flow')} followed"
-        with contextlib.nullcontext() if quiet else progress_of(what) as progress:
-            explained = dataclasses.replace(one.explain_flows(chosen, progress=progress), tail=tail)
-        done.append(explained)
-        if not quiet:
-            tell(explained, one, worst or 3)
-    if json_file is not None:
-        text = json.dumps(explained_page.as_json(done, summary=not flow), indent=2) + "\n"
-        if quiet:
-            print(text, end="")
-        else:
-            with disk.errors(json_file):
-                disk.write_whole(json_file, text)
-    if out_file is not None:
-        explain.write(done[0], out_file)
-    if page:
-        kept.keep(run, done)
-        left = f"what was found is kept in {run}; `backwater report {run}` makes the page"
-        with signals.during(None, lambda: left):
-            made = Results(run).report()
-        if not quiet:
+    with quietly(as_json):
+        for one in runs:
+            explained = asked.explained(one)
+            done.append(explained)
+            if not as_json:
+                tell(explained, one, worst or 3)
+        if out_file is not None:
+            explaining.write(done[0], out_file)
+        if page:
+            kept.keep(run, done)
+            left = f"the explanation is stored in {run}; `backwater report {run}` writes the report"
+            with signals.during(None, lambda: left):
+                made = Results(run).report()
             say(f"Report: {made}")
+    if as_json:
+        print_json(explained_page.as_json(done, summary=not flow))
 
 
-def tell(explained: explain.Explained, run: Run, worst: int) -> None:
-    """What there is to say of flows of a run: one by one, and of a tail as a whole."""
+def tell(explained: explaining.Explained, run: Run, worst: int) -> None:
+    """Flows of a run one by one, and a tail as a whole."""
     say(f"{run.label}: the same run (digest {run.digest[:16]})")
     if explained.tail is not None:
-        say(explained_page.told(explained))
+        answer(explained_page.told(explained))
         out.print(explained_page.cause_table(explained, f"{run.label}: where these flows spent their time"))
     numbers = explained.flows["flow"].to_pylist()
     for one in numbers if explained.tail is None else numbers[:worst]:
         for line in explained_page.flow_lines(explained, one):
-            say(line)
+            answer(line)

@@ -3,72 +3,105 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from backwater import _core
 from backwater.api import Experiment
-from backwater.cli.options import Scale, Sets
+from backwater.cli.options import Force, OneScenario, Scale, Sets, all_sets
 from backwater.compute import running
 from backwater.hpcc import exporter, fct, importer
-from backwater.results import Run
+from backwater.results import Run, without_seed
 from backwater.terminal import say, some
 
 
 def import_hpcc(
-    topology: Annotated[Path, typer.Option("--topology", metavar="FILE", help="Its topology.txt.")],
-    flows: Annotated[Path, typer.Option("--flows", metavar="FILE", help="Its flow.txt.")],
+    topology: Annotated[Path, typer.Option("--topology", metavar="FILE", help="Read the network from topology.txt.")],
+    flows: Annotated[Path, typer.Option("--flows", metavar="FILE", help="Read the flows from flow.txt.")],
     transport: Annotated[
-        str, typer.Option(metavar="NAME", help="dctcp, dcqcn, hpcc, pint, timely or line-rate: what its hosts do.")
+        str,
+        typer.Option(
+            "--transport", metavar="NAME", help="Use this transport: dctcp, dcqcn, hpcc, pint, timely or line-rate."
+        ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT.toml", help="Scenario to write.")],
+    out_file: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE.toml", help="Write the scenario to this file.")
+    ],
     config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Its config.txt. [default: defaults]")
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Read settings from config.txt. [default: its defaults]"),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that stand there.")] = False,
+    force: Force = False,
 ) -> None:
-    """Import files of HPCC's simulator: a scenario, and its flows beside it."""
-    if out.suffix != ".toml":
-        raise _core.InputError(f"-o {out}: expected a name that ends in .toml")
-    imported = importer.read(topology, flows, config, transport, out.stem)
-    for line in importer.summary(imported, importer.write(imported, out, force=force)):
+    """Import files of HPCC's simulator as a scenario.
+
+    The flows are written beside the scenario.
+
+    Examples:
+        backwater import hpcc --topology t --flows f --transport hpcc -o a.toml
+    """
+    if out_file.suffix != ".toml":
+        raise _core.InputError(f"--out {out_file}: expected a name that ends in .toml")
+    imported = importer.read(topology, flows, config, transport, out_file.stem)
+    for line in importer.summary(imported, importer.write(imported, out_file, force=force)):
         say(line)
 
 
 def export_hpcc(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")],
-    place: Annotated[Path, typer.Argument(metavar="DIR", help="Directory to write into.")],
-    label: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="Of several runs, which. [default: the only one]")
+    scenario: OneScenario,
+    place: Annotated[Path, typer.Argument(metavar="DIR", help="Name the directory to write into.")],
+    name: Annotated[
+        str | None,
+        typer.Option("--run", metavar="RUN", help="Write this run, or all seeds of a variant. [default: the only run]"),
     ] = None,
     sets: Sets = None,
     scale: Scale = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that stand in DIR.")] = False,
+    force: Force = False,
 ) -> None:
-    """Write a scenario, its traffic drawn, as files of HPCC's simulator: topology, flows, configuration."""
-    runs = Experiment.from_arguments(scenario, sets or [], scale).plan["runs"]
+    """Write a scenario as files of HPCC's simulator.
+
+    The files are topology.txt, flow.txt and config.txt. Several runs have a directory each in DIR.
+
+    Examples:
+        backwater export hpcc mine.toml theirs
+        backwater export hpcc bfc-fig9 theirs --scale smoke --run BFC
+    """
+    runs = Experiment.from_arguments(scenario, all_sets(sets, None), scale).plan["runs"]
     running.networks(scenario, [run["scenario"] for run in runs])
-    chosen = [run for run in runs if label in (None, run["label"])]
-    if len(chosen) != 1:
+    chosen = runs if name is None else named(runs, name)
+    if not chosen or (name is None and len(runs) > 1):
         labels = ", ".join(run["label"] for run in runs)
-        given = f"--run {label}: no such run" if label else f"{scenario}: {len(runs)} runs: choose one with --run"
+        given = f"--run {name}: no such run" if name else f"{scenario}: {len(runs)} runs: choose some with --run"
         raise _core.InputError(f"{given}; there is {labels}")
-    exported = exporter.read(chosen[0]["scenario"])
-    exporter.write(exported, place, force=force)
-    say(f"{place}: {', '.join(exported.files)}: {exported.summary}")
-    for note in exported.notes:
-        say(f"Not the same there: {note}")
+    for run in chosen:
+        exported = exporter.read(run["scenario"])
+        into = place if len(chosen) == 1 else place / run["label"]
+        exporter.write(exported, into, force=force)
+        say(f"{into}: {', '.join(exported.files)}: {exported.summary}")
+        for note in exported.notes:
+            say(f"Not the same there: {note}")
+
+
+def named(runs: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """The run of a plan with this label, or all seeds of a variant."""
+    exact = [run for run in runs if run["label"] == name]
+    seeds = [run for run in runs if without_seed(run["label"], run["params"]) == name]
+    return exact or seeds or [run for run in runs if run["params"].get("variant") == name]
 
 
 def export_fct(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or a run in one.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Name a run directory, or a run in one.")],
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="File to write; of several runs, one each: fct.RUN.txt.")
+        Path, typer.Argument(metavar="FILE", help="Name the file to write. Several runs are written to FILE.RUN.txt.")
     ],
-    force: Annotated[bool, typer.Option("--force", help="Replace files that stand there.")] = False,
+    force: Force = False,
 ) -> None:
-    """Write completion times of a run's flows as HPCC's simulator does: fct.txt."""
+    """Write completion times as HPCC's simulator does.
+
+    Examples:
+        backwater export fct runs/mine fct.txt
+    """
     runs = fct.runs(run)
     labels = [one.label for one in runs]
     write_fct(runs, dict(zip(labels, fct.destinations(file, labels, force=force), strict=True)))

@@ -1,57 +1,171 @@
-"""`backwater schemes`, `chips` and `schema`: what there is to name in a scenario, and what a table holds."""
+"""`backwater list`: experiments, schemes, workloads, chips and runs."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from typing import Annotated
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from backwater import _core, summaries, tables
-from backwater.compute import registry
+from backwater import _core
+from backwater import experiments as published
+from backwater._core import InputError
+from backwater.api import Results
+from backwater.cli.options import Json
+from backwater.cli.printing import print_json
 from backwater.plan import bcc
-from backwater.terminal import out
+from backwater.results import MANIFEST
+from backwater.terminal import out, say, size
+
+RUNS = Path("runs")
 
 
-def schemes() -> None:
-    """List the schemes, with their sources."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("scheme", "what it is", "source"):
-        table.add_column(heading)
-    for scheme in json.loads(_core.schemes()):
-        table.add_row(scheme["name"], f"{scheme['title']}. {scheme['summary']}".strip(), scheme["source"])
-    out.print(table)
+def experiments(
+    paper: Annotated[
+        str | None, typer.Argument(metavar="PAPER", help="List those of one paper, such as bfc or flowsail.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the published experiments.
+
+    `backwater show NAME` prints the scenario of one, `backwater reproduce NAME` runs it.
+
+    Examples:
+        backwater list experiments
+        backwater list experiments bfc --json
+    """
+    names = published.known() if paper is None else published.find(paper)
+    rows = [dataclasses.asdict(published.about(name)) for name in names]
+    print_rows([{**row, "path": str(row["path"])} for row in rows], ["name", "title", "section"], as_json)
 
 
-def chips_command(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False) -> None:
-    """List the switching chips and their packet memory, with their sources."""
+def schemes(as_json: Json = False) -> None:
+    """List the schemes with their sources.
+
+    Examples:
+        backwater list schemes
+    """
+    print_rows(known_schemes(), ["name", "what it is", "source"], as_json)
+
+
+def known_schemes() -> list[dict[str, Any]]:
+    return [
+        scheme | {"what it is": f"{scheme['title']}. {scheme['summary']}".strip()}
+        for scheme in json.loads(_core.schemes())
+    ]
+
+
+def workloads(as_json: Json = False) -> None:
+    """List the tables of flow sizes.
+
+    A scenario uses one with `sizes = { table = "google_rpc" }`. `backwater show NAME` prints its points.
+
+    Examples:
+        backwater list workloads
+    """
+    print_rows([workload(name) for name in _core.size_tables()], ["name", "mean size", "smallest", "largest"], as_json)
+
+
+def workload(name: str) -> dict[str, Any]:
+    """A table of flow sizes: its points in bytes and shares, and the mean of the sizes drawn."""
+    table, (mean, _) = json.loads(_core.size_table(name))
+    points = table["points"]
+    return {
+        "name": name,
+        "mean size": size(mean),
+        "smallest": size(next(at for at, share in points if share > 0)),
+        "largest": size(points[-1][0]),
+        "mean_bytes": mean,
+        "points": points,
+    }
+
+
+def chips(as_json: Json = False) -> None:
+    """List switching chips and their packet memory.
+
+    Examples:
+        backwater list chips
+    """
     if as_json:
-        print(json.dumps(list(bcc.chips().values()), indent=2))
+        print_json(list(bcc.chips().values()))
     else:
         out.print(bcc.chip_table())
 
 
-def schema(
-    table: Annotated[str | None, typer.Argument(help="A table, or `scenario` for its JSON schema.")] = None,
+def runs(
+    place: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Look below this directory. [default: runs]", show_default=False)
+    ] = RUNS,
+    as_json: Json = False,
 ) -> None:
-    """Print a table's columns with units, or the names of the tables."""
-    known = {**tables.schemas(), summaries.TABLE: list(summaries.COLUMNS)}
-    if table is None:
-        print("\n".join([*known, "scenario"]))
-    elif table == "scenario":
-        print(json.dumps(json.loads(_core.scenario_schema(registry.SCHEMAS)), indent=2))
-    elif table in known:
-        columns = Table(box=None, pad_edge=False)
-        for heading in ("column", "type", "unit", "description"):
-            columns.add_column(heading)
-        for column in known[table]:
-            columns.add_row(column["name"], shown(column["type"]), column["unit"] or "", column["description"])
-        out.print(columns)
-    else:
-        raise _core.InputError(f"schema {table}: no such table; there is {', '.join(known)}, and scenario")
+    """List the run directories below a directory.
+
+    The newest one is last.
+
+    Examples:
+        backwater list runs
+        backwater list runs /scratch/results --json
+    """
+    rows: list[dict[str, Any]] = []
+    for directory in run_directories(place):
+        try:
+            done = Results(directory)
+        except InputError as error:
+            rows.append({"path": str(directory), "experiment": "", "runs": "-", "state": str(error.problem or error)})
+            continue
+        state = "interrupted" if done.interrupted else "complete" if done.complete else "flows unfinished"
+        rows.append(
+            {"path": str(directory), "experiment": done.name, "runs": len(done.runs), "state": state}
+            | {"digest": done.digest, "command": done.manifest["command"]}
+        )
+    if not rows and not as_json:
+        say(f"{place}: no run directories")
+        return
+    print_rows(rows, ["path", "experiment", "runs", "state"], as_json)
 
 
-def shown(kind: str) -> str:
-    """A column's type as Arrow has it; `cat` is text out of few."""
-    return str(tables.ARROW[kind]) if kind in tables.ARROW else {"cat": "string", **summaries.NAMES}.get(kind, kind)
+def run_directories(place: Path) -> list[Path]:
+    """Directories with a manifest, at most three levels down, the newest last.
+
+    # Errors
+    `InputError` if there is no such directory.
+    """
+    if not place.is_dir():
+        raise InputError(f"{place}: no such directory")
+    found = {}
+    for at, inner, files in os.walk(place):
+        depth = len(Path(at).relative_to(place).parts)
+        if MANIFEST in files:
+            found[Path(at)] = (Path(at) / MANIFEST).stat().st_mtime
+            inner.clear()
+        inner[:] = [] if depth >= 3 else [name for name in inner if not name.startswith(".")]
+    return sorted(found, key=lambda directory: (found[directory], directory))
+
+
+def newest(place: Path) -> Path:
+    """The run directory that was written last.
+
+    # Errors
+    `InputError` if there is none.
+    """
+    if not place.is_dir() or not (found := run_directories(place)):
+        raise InputError(f"{place}: no run directories; name one")
+    return found[-1]
+
+
+def print_rows(rows: Sequence[dict[str, Any]], headings: list[str], as_json: bool) -> None:
+    """Some columns as a table, or everything as JSON."""
+    if as_json:
+        print_json(rows)
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*(str(row.get(heading, "")) for heading in headings))
+    out.print(table)

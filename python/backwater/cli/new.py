@@ -9,23 +9,36 @@ from typing import Annotated
 import typer
 
 from backwater import starter
+from backwater.cli.options import Force
 from backwater.terminal import say, some
 
 
 def new(
-    place: Annotated[Path, typer.Argument(metavar="DIR", help="Directory to write scenario.toml into.")],
+    place: Annotated[Path, typer.Argument(metavar="DIR", help="Name the directory to write scenario.toml into.")],
     topology: Annotated[
-        str, typer.Option(metavar="KIND", help=f"Network: {', '.join(starter.TOPOLOGIES)}.")
+        str, typer.Option("--topology", metavar="KIND", help=f"Use this network: {', '.join(starter.TOPOLOGIES)}.")
     ] = "leaf-spine",
     scheme: Annotated[
-        str, typer.Option(metavar="NAMES", help="Schemes to compare, with commas between them.")
+        str, typer.Option("--scheme", metavar="NAMES", help="Compare these schemes, with commas between them.")
     ] = "bfc,dcqcn",
     workload: Annotated[
-        str, typer.Option(metavar="NAME", help="Published table of flow sizes, or a CSV file of sizes or of flows.")
+        str,
+        typer.Option(
+            "--workload",
+            metavar="NAME",
+            help="Use a table of `backwater list workloads`, or a CSV file of sizes or of flows.",
+        ),
     ] = "google_rpc",
-    force: Annotated[bool, typer.Option("--force", help="Replace a scenario that is there.")] = False,
+    force: Force = False,
 ) -> None:
-    """Write a first scenario, with a comment at each key: `backwater new lab --scheme bfc,hpcc`."""
+    """Write a first scenario with a comment at each key.
+
+    The scenario runs in less than a minute. The last line is the command that runs it.
+
+    Examples:
+        backwater new lab
+        backwater new lab --topology fat-tree --scheme bfc,hpcc --workload sizes.csv
+    """
     schemes = [name.strip() for name in scheme.split(",") if name.strip()]
     started = starter.start(place, topology, schemes, workload, force=force)
     each = f"about {some(started.flows, 'flow')} each"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -13,55 +15,139 @@ from backwater.judge.measured import as_number
 from backwater.judge.measured import quantity as measured_quantity
 from backwater.sweep import THREADS_MAX
 
+WHAT, WHERE, HOW = "What to run", "Where files go", "How to run"
+"""Panels of the commands that run experiments."""
+PERCENT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,12})?) ?%")
+
+
+def whole(least: int = -(10**18), most: int = 10**18) -> Callable[[str | int], int]:
+    """Reads a whole number in ASCII digits from `least` to `most`."""
+    wanted = "a whole number" if most == 10**18 else f"a whole number from {least} to {most}"
+
+    def read(text: str | int) -> int:
+        number = int(text) if re.fullmatch(r"-?[0-9]{1,18}", str(text)) else None
+        if number is None or not least <= number <= most:
+            raise typer.BadParameter(f"{short(text)}: expected {wanted}")
+        return number
+
+    return read
+
+
+def real(text: str | float) -> float:
+    """Reads a finite number in ASCII digits; 60% is 0.6."""
+    if percent := PERCENT.fullmatch(str(text)):
+        return float(Decimal(percent[1]) / 100)
+    if not re.fullmatch(r"-?([0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18})([eE][+-]?[0-9]{1,2})?", str(text)):
+        raise typer.BadParameter(f"{short(text)}: expected a number")
+    return float(text)
+
+
+def percentile(text: str | float) -> float:
+    """Reads 99, 99.9, p99 or 99%."""
+    match = re.fullmatch(r"p?([0-9]{1,2}(?:\.[0-9]{1,6})?|100(?:\.0{1,6})?)%?", str(text))
+    if match is None:
+        raise typer.BadParameter(f"{short(text)}: expected a percentile from 0 to 100, such as 99 or p99.9")
+    return float(match[1])
+
+
+def short(text: object) -> str:
+    shown = str(text)
+    return repr(shown if len(shown) <= 60 else f"{shown[:60]}...")
+
+
+def unpercented(change: str) -> str:
+    """`load=60%` as `load=0.6`; text in quotes stays as it is."""
+    key, equals, value = change.partition("=")
+    if not equals or '"' in value or "'" in value:
+        return change
+    shares = re.sub(r"(?<![\w.])" + PERCENT.pattern + r"(?!\w)", lambda one: format(Decimal(one[1]) / 100, "f"), value)
+    return f"{key}={shares}"
+
+
 Sets = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Change a value of the scenario, such as switch.queues=128. Repeatable."
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a value of the scenario, such as switch.queues=128 or load=60%. Repeatable.",
+        rich_help_panel=WHAT,
     ),
 ]
-Scale = Annotated[str | None, typer.Option(metavar="SCALE", help="One of the scenario's scales: smoke, quick, paper.")]
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        "--scale", metavar="SCALE", help="Use a scale of the scenario: smoke, quick or paper.", rich_help_panel=WHAT
+    ),
+]
 Seeds = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, max=1000, help="Seeds that each run is made with, as --set seeds.count=N."),
+    typer.Option(
+        "--seeds",
+        metavar="N",
+        parser=whole(1, 1000),
+        help="Run each variant with N seeds, 1 to 1000; the same as --set seeds.count=N.",
+        rich_help_panel=WHAT,
+    ),
 ]
 Threads = Annotated[
     int | None,
     typer.Option(
-        min=1,
-        max=THREADS_MAX,
-        help="Threads to use. Results do not depend on it. [default: one for each processor that may be used]",
+        "--threads",
+        metavar="N",
+        parser=whole(1, THREADS_MAX),
+        help="Use N threads. Results do not depend on it. [default: one for each usable processor]",
+        rich_help_panel=HOW,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace a run that stands in DIR.")]
+OutDir = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="DIR",
+        help="Write into this directory. [default: a new one under runs/]",
+        rich_help_panel=WHERE,
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files or runs that exist.", rich_help_panel=WHERE)]
 StoreDir = Annotated[
     Path | None,
-    typer.Option("--store", metavar="DIR", help="Take runs from here that were made before, and keep new ones."),
+    typer.Option(
+        "--store",
+        metavar="DIR",
+        help="Reuse finished runs from this store, and add new ones to it.",
+        rich_help_panel=WHERE,
+    ),
 ]
 On = Annotated[
     str | None,
-    typer.Option(metavar="CLUSTER", help="Run there: dask://HOST:PORT, slurm:JOBS, pbs:JOBS. [default: here]"),
+    typer.Option(
+        "--on",
+        metavar="CLUSTER",
+        help="Run on a cluster: dask://HOST:PORT, slurm:JOBS or pbs:JOBS. [default: this machine]",
+        rich_help_panel=HOW,
+    ),
 ]
-Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO", help="Scenario files (TOML).")]
-RunDirs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories.")]
+Claims = Annotated[
+    bool,
+    typer.Option("--claims", help="Print the table of claims with their verdicts.", rich_help_panel="What to print"),
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON to standard output, for other programs.", rich_help_panel="What to print"),
+]
+Scenarios = Annotated[
+    list[Path], typer.Argument(metavar="SCENARIO", help="Name scenario files, or experiments such as bfc-fig9.")
+]
+OneScenario = Annotated[
+    Path, typer.Argument(metavar="SCENARIO", help="Name a scenario file, or an experiment such as bfc-fig9.")
+]
+RunDirs = Annotated[list[Path], typer.Argument(metavar="DIR", help="Name run directories.")]
 
 
 def all_sets(sets: list[str] | None, seeds: int | None) -> list[str]:
-    """What `--set` and `--seeds` ask for."""
-    return [*(sets or []), *([] if seeds is None else [f"seeds.count={seeds}"])]
-
-
-def whole(text: str | int) -> int:
-    """A whole number in ASCII digits, and in no more than fit into a machine's."""
-    if not re.fullmatch(r"-?[0-9]{1,18}", str(text)):
-        raise typer.BadParameter(f"{str(text)[:60]!r}: expected a whole number")
-    return int(text)
-
-
-def real(text: str | float) -> float:
-    """A finite number in ASCII digits."""
-    if not re.fullmatch(r"-?([0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18})([eE][+-]?[0-9]{1,2})?", str(text)):
-        raise typer.BadParameter(f"{str(text)[:60]!r}: expected a number")
-    return float(text)
+    """Changes that `--set` and `--seeds` ask for."""
+    return [*map(unpercented, sets or []), *([] if seeds is None else [f"seeds.count={seeds}"])]
 
 
 def quantity(option: str, text: str | None, units: tuple[str, ...]) -> float | None:

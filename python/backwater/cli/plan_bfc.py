@@ -2,52 +2,128 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from backwater import _core, disk
-from backwater.cli.options import check_file, quantity, real, whole
+from backwater import _core
+from backwater.cli.options import Json, quantity, real, whole
+from backwater.cli.printing import print_json
 from backwater.plan import bcc, bfc, flowsail
 from backwater.terminal import out
+
+SWITCH, TRAFFIC = "The switch", "The traffic"
 
 
 def plan_bfc(
     chip: Annotated[
-        str | None, typer.Option(metavar="CHIP", help="Ports, speed, queues and buffer of one of `backwater chips`.")
+        str | None,
+        typer.Option(
+            "--chip",
+            metavar="CHIP",
+            help="Take ports, rate, queues and buffer of a chip that `backwater list chips` names.",
+            rich_help_panel=SWITCH,
+        ),
     ] = None,
     ports: Annotated[
-        int | None, typer.Option(parser=whole, metavar="N", help="Ports of the switch. [default: 128]")
+        int | None,
+        typer.Option(
+            "--ports",
+            metavar="N",
+            parser=whole(),
+            help="Set the number of ports. [default: 128]",
+            rich_help_panel=SWITCH,
+        ),
     ] = None,
-    speed: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Of a port. [default: 100 Gbps]", show_default=False)
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate", metavar="RATE", help="Set the rate of a port. [default: 100 Gbps]", rich_help_panel=SWITCH
+        ),
     ] = None,
     queues: Annotated[
         int | None,
-        typer.Option(parser=whole, metavar="N", help="Hardware queues of a port, one for control. [default: 32]"),
+        typer.Option(
+            "--queues",
+            metavar="N",
+            parser=whole(),
+            help="Set the number of hardware queues of a port; one is for control. [default: 32]",
+            rich_help_panel=SWITCH,
+        ),
     ] = None,
-    cell: Annotated[str | None, typer.Option(metavar="SIZE", help="Of the buffer. [default: 176 B]")] = None,
-    pipelines: Annotated[int | None, typer.Option(parser=whole, metavar="N", help="At ingress. [default: 4]")] = None,
-    hrtt: Annotated[str | None, typer.Option(metavar="TIME", help="Round trip of one hop. [default: 2 us]")] = None,
-    buffer: Annotated[str | None, typer.Option(metavar="SIZE", help="Of the switch. [default: 12 MB]")] = None,
+    cell: Annotated[
+        str | None,
+        typer.Option(
+            "--cell",
+            metavar="SIZE",
+            help="Set the size of a cell of the buffer. [default: 176 B]",
+            rich_help_panel=SWITCH,
+        ),
+    ] = None,
+    pipelines: Annotated[
+        int | None,
+        typer.Option(
+            "--pipelines",
+            metavar="N",
+            parser=whole(),
+            help="Set the number of ingress pipelines. [default: 4]",
+            rich_help_panel=SWITCH,
+        ),
+    ] = None,
+    hrtt: Annotated[
+        str | None,
+        typer.Option(
+            "--hrtt", metavar="TIME", help="Set the round-trip time of one hop. [default: 2 us]", rich_help_panel=SWITCH
+        ),
+    ] = None,
+    buffer: Annotated[
+        str | None,
+        typer.Option(
+            "--buffer", metavar="SIZE", help="Set the buffer of the switch. [default: 12 MB]", rich_help_panel=SWITCH
+        ),
+    ] = None,
     workload: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="Flow sizes: a table that ships, or a CSV file.")
+        str | None,
+        typer.Option(
+            "--workload",
+            metavar="TABLE",
+            help="Compute the queues for these flow sizes: a table of `backwater list workloads`, or a CSV file.",
+            rich_help_panel=TRAFFIC,
+        ),
     ] = None,
     load: Annotated[
-        float | None, typer.Option(parser=real, metavar="X", help="Of a port, headers included. [default: 0.8]")
+        float | None,
+        typer.Option(
+            "--load",
+            metavar="X",
+            parser=real,
+            help="Set the load of a port, headers included, such as 0.8 or 80%. [default: 0.8]",
+            rich_help_panel=TRAFFIC,
+        ),
     ] = None,
     target: Annotated[
         float | None,
-        typer.Option(parser=real, metavar="X", help="Share of time or flows left over. [default: 0.01]"),
+        typer.Option(
+            "--target",
+            metavar="X",
+            parser=real,
+            help="Set the share of time, or flows, that may lack a queue, such as 1%. [default: 0.01]",
+            rich_help_panel=TRAFFIC,
+        ),
     ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write it here as well.")] = None,
+    as_json: Json = False,
 ) -> None:
-    """BFC's tables, thresholds and recirculation, and how many queues a port needs."""
+    """Compute BFC's tables, thresholds and queues.
+
+    With --workload it also computes how many queues a port needs.
+
+    Examples:
+        backwater plan bfc --ports 64 --rate "400 Gbps"
+        backwater plan bfc --workload google_rpc --load 60%
+    """
     asked = {
         "ports": ports,
-        "rate": quantity("--speed", speed, flowsail.RATES),
+        "rate": quantity("--rate", rate, flowsail.RATES),
         "queues": queues,
         "cell": quantity("--cell", cell, bcc.SIZES),
         "pipelines": pipelines,
@@ -63,10 +139,8 @@ def plan_bfc(
         for option, value in (("--load", load), ("--target", target)):
             if value is not None:
                 raise _core.InputError(f"{option} {value:g}: expected --workload with it")
-    if json_file is not None:
-        check_file("--json", json_file)
+    if as_json:
+        print_json(bfc.as_json(switch, demand))
+        return
     for table in bfc.tables(switch, demand):
         out.print(table)
-    if json_file is not None:
-        with disk.errors(json_file):
-            disk.write_whole(json_file, json.dumps(bfc.as_json(switch, demand), indent=2) + "\n")

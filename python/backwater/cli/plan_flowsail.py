@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,59 +9,161 @@ import typer
 
 from backwater import _core
 from backwater.api import Experiment
-from backwater.cli.options import Scale, Sets, quantity, real, whole
+from backwater.cli.options import Json, Scale, Sets, all_sets, quantity, real, whole
+from backwater.cli.printing import print_json
 from backwater.compute import running
 from backwater.hpcc import fct
 from backwater.plan import flowsail
 from backwater.terminal import out
 
+SWITCH, CONTROL = "The switch", "The control frames"
+
 
 def plan_flowsail(
     scenario: Annotated[
-        Path | None, typer.Argument(metavar="[SCENARIO]", help="Take the largest FlowSail switch of this scenario.")
+        Path | None, typer.Argument(metavar="SCENARIO", help="Take the largest FlowSail switch of this scenario.")
     ] = None,
     run_dir: Annotated[
         Path | None,
-        typer.Option("--run", metavar="DIR", help="Take the switch and its measured control frames from a run."),
-    ] = None,
-    ports: Annotated[
-        int | None, typer.Option(parser=whole, metavar="N", help="Ports of the switch. [default: 32]")
-    ] = None,
-    rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Of a port. [default: 100 Gbps]", show_default=False)
-    ] = None,
-    delay: Annotated[str | None, typer.Option(metavar="TIME", help="Propagation of a link, half of HRTT.")] = None,
-    hrtt: Annotated[str | None, typer.Option(metavar="TIME", help="Round trip of one hop. [default: 2 us]")] = None,
-    queues: Annotated[
-        int | None, typer.Option(parser=whole, metavar="N", help="Data queues of a port, all groups. [default: 8]")
-    ] = None,
-    isolation_queues: Annotated[
-        int | None, typer.Option(parser=whole, metavar="N", help="Of each group. [default: 1]")
-    ] = None,
-    groups: Annotated[int | None, typer.Option(parser=whole, metavar="N", help="Priority groups. [default: 1]")] = None,
-    flows: Annotated[
-        int | None, typer.Option(parser=whole, metavar="N", help="Active in the switch. [default: 10000]")
-    ] = None,
-    fingerprint: Annotated[int | None, typer.Option(parser=whole, metavar="N", help="Bits. [default: 24]")] = None,
-    load_factor: Annotated[
-        float | None, typer.Option(parser=real, metavar="X", help="Of the hash table. [default: 0.7]")
-    ] = None,
-    packet: Annotated[
-        int | None, typer.Option(parser=whole, metavar="N", help="Bytes of a full packet on the wire. [default: 1048]")
-    ] = None,
-    pauses_per_second: Annotated[
-        float | None,
-        typer.Option(parser=real, metavar="X", help="PAUSE frames the switch sends, and receives, a second."),
-    ] = None,
-    paused_flows: Annotated[
-        float | None,
-        typer.Option(parser=real, metavar="X", help="Flows it holds paused on average: what a refresh repeats."),
+        typer.Option(
+            "--measured", metavar="DIR", help="Take the switch and its measured control frames from a run directory."
+        ),
     ] = None,
     sets: Sets = None,
     scale: Scale = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    ports: Annotated[
+        int | None,
+        typer.Option(
+            "--ports",
+            metavar="N",
+            parser=whole(),
+            help="Set the number of ports. [default: 32]",
+            rich_help_panel=SWITCH,
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate", metavar="RATE", help="Set the rate of a port. [default: 100 Gbps]", rich_help_panel=SWITCH
+        ),
+    ] = None,
+    delay: Annotated[
+        str | None,
+        typer.Option(
+            "--delay",
+            metavar="TIME",
+            help="Set the propagation delay of a link, half of the round-trip time of one hop.",
+            rich_help_panel=SWITCH,
+        ),
+    ] = None,
+    hrtt: Annotated[
+        str | None,
+        typer.Option(
+            "--hrtt", metavar="TIME", help="Set the round-trip time of one hop. [default: 2 us]", rich_help_panel=SWITCH
+        ),
+    ] = None,
+    queues: Annotated[
+        int | None,
+        typer.Option(
+            "--queues",
+            metavar="N",
+            parser=whole(),
+            help="Set the number of data queues of a port, all groups together. [default: 8]",
+            rich_help_panel=SWITCH,
+        ),
+    ] = None,
+    isolation_queues: Annotated[
+        int | None,
+        typer.Option(
+            "--isolation-queues",
+            metavar="N",
+            parser=whole(),
+            help="Set the number of isolation queues of each group. [default: 1]",
+            rich_help_panel=SWITCH,
+        ),
+    ] = None,
+    groups: Annotated[
+        int | None,
+        typer.Option(
+            "--groups",
+            metavar="N",
+            parser=whole(),
+            help="Set the number of priority groups. [default: 1]",
+            rich_help_panel=SWITCH,
+        ),
+    ] = None,
+    flows: Annotated[
+        int | None,
+        typer.Option(
+            "--flows",
+            metavar="N",
+            parser=whole(),
+            help="Set the number of active flows in the switch. [default: 10000]",
+            rich_help_panel=SWITCH,
+        ),
+    ] = None,
+    fingerprint: Annotated[
+        int | None,
+        typer.Option(
+            "--fingerprint",
+            metavar="N",
+            parser=whole(),
+            help="Set the number of bits of a fingerprint. [default: 24]",
+            rich_help_panel=SWITCH,
+        ),
+    ] = None,
+    load_factor: Annotated[
+        float | None,
+        typer.Option(
+            "--load-factor",
+            metavar="X",
+            parser=real,
+            help="Set the load factor of the hash table. [default: 0.7]",
+            rich_help_panel=SWITCH,
+        ),
+    ] = None,
+    packet: Annotated[
+        int | None,
+        typer.Option(
+            "--packet",
+            metavar="N",
+            parser=whole(),
+            help="Set the bytes of a full packet on the wire. [default: 1048]",
+            rich_help_panel=SWITCH,
+        ),
+    ] = None,
+    pauses_per_second: Annotated[
+        float | None,
+        typer.Option(
+            "--pauses-per-second",
+            metavar="X",
+            parser=real,
+            help="Set the number of PAUSE frames that the switch sends and receives in a second.",
+            rich_help_panel=CONTROL,
+        ),
+    ] = None,
+    paused_flows: Annotated[
+        float | None,
+        typer.Option(
+            "--paused-flows",
+            metavar="X",
+            parser=real,
+            help="Set the mean number of paused flows, which a refresh repeats.",
+            rich_help_panel=CONTROL,
+        ),
+    ] = None,
+    as_json: Json = False,
 ) -> None:
-    """FlowSail's tables, memory, thresholds, mistaken identities and mirror load."""
+    """Compute FlowSail's tables and thresholds.
+
+    It prints memory, thresholds, mistaken identities and the load of mirrored packets: for a switch that you describe,
+    for the largest one of a scenario, or for one that was measured in a run.
+
+    Examples:
+        backwater plan flowsail --ports 64 --rate "400 Gbps"
+        backwater plan flowsail flowsail-fig11
+        backwater plan flowsail --measured runs/flowsail
+    """
     asked = {
         "ports": ports,
         "rate_bps": quantity("--rate", rate, flowsail.RATES),
@@ -83,15 +184,15 @@ def plan_flowsail(
     if run_dir is not None:
         for option, value in (("SCENARIO", scenario), ("--set", sets), ("--scale", scale)):
             if value:
-                raise _core.InputError(f"--run {run_dir}: not with {option}")
+                raise _core.InputError(f"--measured {run_dir}: not with {option}")
         if pauses_per_second is not None or paused_flows is not None:
             raise _core.InputError(
-                f"--run {run_dir}: not with --pauses-per-second and --paused-flows: it measured them"
+                f"--measured {run_dir}: not with --pauses-per-second and --paused-flows: it measured them"
             )
         done = flowsail.first_of([(one, one.scenario) for one in fct.runs(run_dir)], run_dir)
         given = flowsail.described(done.scenario)
     elif scenario is not None:
-        runs = Experiment.from_arguments(scenario, sets or [], scale).plan["runs"]
+        runs = Experiment.from_arguments(scenario, all_sets(sets, None), scale).plan["runs"]
         running.networks(scenario, [run["scenario"] for run in runs])
         given = flowsail.described(flowsail.first_of([(one["scenario"], one["scenario"]) for one in runs], scenario))
     elif sets or scale:
@@ -99,7 +200,7 @@ def plan_flowsail(
     switch = flowsail.Switch(**given | {key: value for key, value in asked.items() if value is not None})
     load = flowsail.stated(switch, pauses_per_second, paused_flows) if done is None else flowsail.measured(done)
     if as_json:
-        print(json.dumps(flowsail.as_json(switch, load), indent=2))
+        print_json(flowsail.as_json(switch, load))
         return
     for table in flowsail.tables(switch, load):
         out.print(table)

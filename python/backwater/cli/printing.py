@@ -1,21 +1,32 @@
-"""What came out of an experiment, as tables on the terminal: its runs, and its claims."""
+"""Results of an experiment on the terminal: its runs, its claims, its last lines; or as JSON for other programs."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from backwater.api import Results
+from backwater.judge.claims import VERDICTS
 from backwater.judge.numbers import number
-from backwater.results import Run
-from backwater.show import endings
-from backwater.terminal import count, out, verdict_text
+from backwater.results import Run, without_seed
+from backwater.show import endings, report
+from backwater.terminal import count, out, say, some, verdict_text
+
+FAR = 0.25
+"""Relative difference from the asked load from which a run's table explains it."""
 
 
 def print_runs(done: Results) -> None:
-    """One line a run: what came out of it."""
+    """A table with a row for each run, and what to say of loads that are far from what was asked."""
+    if out.quiet_notes:
+        return
     scale = f", scale {done.manifest['scale']}" if done.manifest["scale"] else ""
     table = Table(
         title=f"{done.name}{scale}, {seeds_of(done)}",
@@ -46,6 +57,42 @@ def print_runs(done: Results) -> None:
             one.digest[:12],
         )
     out.print(table)
+    for line in far_loads(done.runs):
+        say(line)
+
+
+def far_loads(runs: Sequence[Run]) -> list[str]:
+    """What it means that a class of flows has another load than asked, in two sentences of one class each."""
+    by_class: dict[str, list[tuple[Run, dict[str, Any]]]] = {}
+    for run in runs:
+        for load in run.summary["load"]:
+            if load["asked"] and load["realised"] is not None:
+                by_class.setdefault(load["class"], []).append((run, load))
+    told = []
+    for name, loads in by_class.items():
+        wrong = [run.label for run, load in loads if load["as_asked"] is False]
+        if wrong:
+            told.append(
+                f"{name} flows: chance does not explain the load of {some(len(wrong), 'run')} ({', '.join(wrong[:3])}"
+                f"{', ...' if len(wrong) > 3 else ''}). Claims about {'it' if len(wrong) == 1 else 'them'} fail."
+            )
+        far = [(run, load) for run, load in loads if load["as_asked"] is not False and apart(load) > FAR]
+        if far:
+            run, load = max(far, key=lambda item: apart(item[1]))
+            error = load["sampling_error"]
+            chance = f", so one standard error of the load is {error:.0%} of it" if error else ""
+            told.append(
+                f"{name} flows: in {len(far)} of {some(len(loads), 'run')} the load is far from what was asked; "
+                f"{run.label} has {load['realised']:.1%} instead of {load['asked']:.1%}. This is chance: "
+                f"it measured only {some(load['flows'], 'flow')}, and a few large ones carry most bytes{chance}. "
+                "Longer runs (--set run.duration=...) or more --seeds come closer."
+            )
+    return told
+
+
+def apart(load: dict[str, Any]) -> float:
+    """Relative difference of a load from the one that was asked."""
+    return abs(load["realised"] / load["asked"] - 1)
 
 
 def computed(table: Table, runs: list[Run]) -> Table:
@@ -74,7 +121,79 @@ def loads(rows: list[dict[str, Any]]) -> tuple[str, Text]:
     )
 
 
+def ending(done: Results) -> list[str]:
+    """Who wins by how much, where the report is, and what to try next."""
+    place = done.path
+    return [
+        *([" ".join(done.answer)] if done.answer else []),
+        f"Report: {place / report.PAGE}",
+        f"Next: {tried_next(done)}",
+    ]
+
+
+def tried_next(done: Results) -> str:
+    """The command that is most useful now."""
+    place = done.path
+    simulated = [run for run in done.runs if "flows" in run.summary]
+    if not simulated:
+        return f"`backwater open {place}` shows the report; `backwater compare {place}` prints the results."
+    variants = list(dict.fromkeys(without_seed(run.label, run.params) for run in simulated))
+    which = "" if len(done.runs) == 1 else f" --run {variants[0]}"
+    explained = f"`backwater explain {place}{which}` says where slow flows spent their time."
+    if len(variants) == 1:
+        return explained
+    return f"`backwater compare {place}` prints all variants side by side; {explained}"
+
+
+def told_claims(done: Results) -> list[str]:
+    """How many claims have each verdict, and how to see them."""
+    verdicts = Counter(row["verdict"] for row in done.claims)
+    if not verdicts:
+        return []
+    words = {"pass": "passed", "fail": "failed", "part": "passed in part", "direction": "in direction only"}
+    counted = ", ".join(f"{verdicts[one]} {words.get(one, one)}" for one in VERDICTS if verdicts[one])
+    return [f"Claims: {counted}. `backwater report {done.path} --claims` prints them."]
+
+
+@contextlib.contextmanager
+def quietly(wanted: bool) -> Iterator[None]:
+    """Within, nothing but JSON is to be printed: notes and progress are left out."""
+    before = out.quiet_notes
+    out.quiet_notes = before or wanted
+    try:
+        yield
+    finally:
+        out.quiet_notes = before
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2))
+
+
+def print_results_json(places: Sequence[Path]) -> None:
+    """Each directory with its runs, their summaries, the answer and the claims."""
+    print_json([results_json(Results(place)) for place in places])
+
+
+def results_json(done: Results) -> dict[str, Any]:
+    return {
+        "name": done.name,
+        "path": str(done.path),
+        "report": str(done.path / report.PAGE),
+        "digest": done.digest,
+        "complete": done.complete,
+        "answer": done.answer,
+        "claims": [{key: value for key, value in row.items() if key != "checks"} for row in done.claims],
+        "runs": [
+            {"label": run.label, "scheme": run.scheme, "params": run.params, "digest": run.digest}
+            | {"summary": run.summary}
+            for run in done.runs
+        ],
+    }
+
+
 def print_claims(rows: list[dict[str, Any]]) -> None:
+    """The table of claims: what each expects, what was measured, and its verdict."""
     if not rows:
         return
     table = Table(title="Claims", title_justify="left", title_style="bold")

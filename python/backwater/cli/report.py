@@ -9,29 +9,48 @@ import typer
 
 from backwater import _core
 from backwater.api import Results
-from backwater.cli.options import RunDirs
-from backwater.show import report
-from backwater.show.report import FORMATS
+from backwater.cli.options import Claims, Json, RunDirs
+from backwater.cli.printing import print_claims, print_json
+from backwater.show import report as page
 from backwater.terminal import say
 
 
-def report_command(
+def report(
     run: RunDirs,
     out_dir: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Directory for the page. [default: RUN]")
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Write into this directory. [default: DIR]")
     ] = None,
     formats: Annotated[
         list[str] | None,
-        typer.Option("--format", metavar="FORMAT", help="Of figures: png, svg or pdf. Repeatable. [default: png]"),
+        typer.Option("--format", metavar="FORMAT", help="Draw figures as png, svg or pdf. Repeatable. [default: png]"),
     ] = None,
+    claims: Claims = False,
+    as_json: Json = False,
 ) -> None:
-    """Write the page and the figures again, of one experiment or of several together."""
+    """Write a report and its figures again.
+
+    Several directories become one report, which needs --out.
+    With --json it prints the report's path, the answer and the claims.
+
+    Examples:
+        backwater report runs/fig9 --format pdf
+        backwater report runs/fig9 runs/mine --out both
+    """
     for name in formats or ():
-        if name not in FORMATS:
-            raise _core.InputError(f"--format {name}: expected one of {', '.join(FORMATS)}")
+        if name not in page.FORMATS:
+            raise _core.InputError(f"--format {name}: expected one of {', '.join(page.FORMATS)}")
     opened = [Results(path) for path in run]
     if out_dir is None and len(opened) > 1:
         raise _core.InputError("report of several runs: name a directory for it with --out")
     for one in opened:
         one.verify()
-    say(f"Report: {report.write(list(opened), out_dir or run[0], formats or FORMATS[:1])}")
+    written = page.write(list(opened), out_dir or run[0], formats or page.FORMATS[:1])
+    judged = [row for one in opened for row in one.claims]
+    if claims and not as_json:
+        print_claims(judged)
+    if as_json:
+        print_json(
+            {"report": str(written), "answer": [line for one in opened for line in one.answer], "claims": judged}
+        )
+    else:
+        say(f"Report: {written}")

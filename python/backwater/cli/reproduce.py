@@ -2,49 +2,76 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from backwater import disk, experiments, ledger, signals
+from backwater import experiments, ledger, signals
 from backwater.api import Experiment, Results
-from backwater.cli.experiment import Chosen, run_all
-from backwater.cli.options import Force, On, Scale, Seeds, Sets, StoreDir, Threads, all_sets, check_file
+from backwater.cli.experiment import Chosen, Told, run_all
+from backwater.cli.options import (
+    WHERE,
+    Claims,
+    Force,
+    Json,
+    On,
+    OutDir,
+    Scale,
+    Seeds,
+    Sets,
+    StoreDir,
+    Threads,
+    all_sets,
+    check_file,
+)
 from backwater.cli.places import destinations
+from backwater.cli.printing import print_json, quietly
 from backwater.cli.until import Budget, Until, goal
 from backwater.store import NAME
 
 
 def reproduce(
     experiment: Annotated[
-        str, typer.Argument(metavar="ID", help="Such as fig9, bfc-fig9, bfc for all of a paper, or all.")
+        str,
+        typer.Argument(metavar="NAME", help="Name an experiment (bfc-fig9, or fig9 for short), a paper (bfc), or all."),
     ],
-    scale: Scale = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the claims here as well.")
-    ] = None,
-    ledger_file: Annotated[
-        Path | None, typer.Option("--ledger", metavar="FILE", help="Put the claims into this ledger, others stay.")
-    ] = None,
-    out_dir: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Directory to write. [default: a fresh one under runs/]")
-    ] = None,
     sets: Sets = None,
     seeds: Seeds = None,
-    threads: Threads = None,
-    force: Force = False,
-    store: StoreDir = None,
-    on: On = None,
+    scale: Scale = None,
     until: Until = None,
     budget: Budget = None,
+    out_dir: OutDir = None,
+    ledger_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger",
+            metavar="FILE",
+            help="Write the claims into this ledger. Claims of other experiments in it stay.",
+            rich_help_panel=WHERE,
+        ),
+    ] = None,
+    force: Force = False,
+    store: StoreDir = None,
+    threads: Threads = None,
+    on: On = None,
+    claims: Claims = False,
+    as_json: Json = False,
 ) -> None:
-    """Run a published experiment and judge each of its claims."""
+    """Run a published experiment and judge its claims.
+
+    Experiments that are already finished are skipped if you name several.
+    The exit code is 1 if a claim failed or flows did not finish. With --json the claims are printed as JSON.
+
+    Examples:
+        backwater reproduce fig9 --scale smoke --claims
+        backwater reproduce bfc --out runs/bfc
+        backwater reproduce fig9 --until undecided=0 --budget "30 min"
+    """
     wanted = goal(until, budget)
     paths = experiments.find(experiment)
-    opened = [Experiment.from_arguments(path, sets or [], scale) for path in paths.values()]
+    opened = [Experiment.from_arguments(path, all_sets(sets, None), scale) for path in paths.values()]
     if seeds is not None:
         # Of several experiments those whose seed is part of the set-up keep it; of one that is refused.
         free = [len(opened) == 1 or not (one.plan["seeds"] or {}).get("fixed") for one in opened]
@@ -53,25 +80,20 @@ def reproduce(
     for identifier, one in zip(paths, opened, strict=True):
         one.invocation = ["reproduce", identifier]
     identifiers = {one.path: identifier for identifier, one in zip(paths, opened, strict=True)}
-    for option, file in (("--json", json_file), ("--ledger", ledger_file)):
-        if file is not None:
-            check_file(option, file)
     if ledger_file is not None:
+        check_file("--ledger", ledger_file)
         ledger.read(ledger_file)
     rows: dict[Path, list[dict[str, Any]]] = {one.path: [] for one in opened}
 
     def publish(one: Experiment, done: Results) -> None:
         """After each, for what is there if this ends before the last."""
         rows[one.path] = done.claims
-        if json_file is not None:
-            with disk.errors(json_file):
-                text = json.dumps([row for listed in rows.values() for row in listed], indent=2)
-                disk.write_whole(json_file, text + "\n")
         if ledger_file is not None:
             ledger.merge(ledger_file, ledger.rows(identifiers[one.path], done, one.command(None)))
 
     places = destinations(opened, out_dir)
-    chosen = [Chosen(one, place, partial(publish, one)) for one, place in zip(opened, places, strict=True)]
+    told = Told.TABLE if claims else Told.COUNTS
+    chosen = [Chosen(one, place, partial(publish, one), told) for one, place in zip(opened, places, strict=True)]
     if store is None and (len(opened) > 1 or wanted):
         store = places[0].parent / NAME
 
@@ -81,7 +103,10 @@ def reproduce(
     def again(one: Chosen, count: int) -> Chosen:
         more = Experiment.from_arguments(one.experiment.path, all_sets(sets, count), scale)
         more.invocation = one.experiment.invocation
-        return Chosen(more, one.place, partial(publish, more))
+        return Chosen(more, one.place, partial(publish, more), told)
 
-    code = wanted.settle(chosen, again, run) if wanted else run(chosen, False)
+    with quietly(as_json):
+        code = wanted.settle(chosen, again, run) if wanted else run(chosen, False)
+    if as_json and not signals.heard:
+        print_json([row for listed in rows.values() for row in listed])
     raise typer.Exit(signals.code() if signals.heard else code)

@@ -9,46 +9,92 @@ import typer
 
 from backwater import _core, events, signals
 from backwater.api import Experiment, Results
-from backwater.cli.experiment import Chosen, run_all
+from backwater.cli.experiment import Chosen, Told, run_all
 from backwater.cli.files import write_fct
-from backwater.cli.options import Force, On, Scale, Scenarios, Seeds, Sets, StoreDir, Threads, all_sets
+from backwater.cli.options import (
+    Claims,
+    Force,
+    Json,
+    On,
+    OutDir,
+    Scale,
+    Scenarios,
+    Seeds,
+    Sets,
+    StoreDir,
+    Threads,
+    all_sets,
+    whole,
+)
 from backwater.cli.places import destinations
+from backwater.cli.printing import print_results_json, quietly
 from backwater.compute import running
 from backwater.hpcc import fct
+
+RECORD = "What to record besides"
 
 
 def run(
     scenario: Scenarios,
-    out_dir: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Directory to write. [default: a fresh one under runs/]")
-    ] = None,
     sets: Sets = None,
     seeds: Seeds = None,
     scale: Scale = None,
-    threads: Threads = None,
+    out_dir: OutDir = None,
     force: Force = False,
     store: StoreDir = None,
+    threads: Threads = None,
     on: On = None,
+    claims: Claims = False,
+    as_json: Json = False,
     fct_file: Annotated[
-        Path | None, typer.Option("--fct", metavar="FILE", help="Write completion times as HPCC's simulator does.")
+        Path | None,
+        typer.Option(
+            "--fct",
+            metavar="FILE",
+            help="Write completion times to FILE as HPCC's simulator does.",
+            rich_help_panel=RECORD,
+        ),
     ] = None,
     events_file: Annotated[
         Path | None,
         typer.Option(
             "--events",
             metavar="FILE",
-            help="Write pauses, drops, marks, link changes: .parquet, .arrow, or .json(.gz) for ui.perfetto.dev.",
+            help="Write pauses, drops, marks and link changes to FILE: .parquet, .arrow, or .json(.gz) for "
+            "ui.perfetto.dev.",
+            rich_help_panel=RECORD,
         ),
     ] = None,
     events_span: Annotated[
-        str | None, typer.Option("--events-span", metavar="FROM..TO", help="Only those from then to then: 1ms..2ms.")
+        str | None,
+        typer.Option(
+            "--events-span",
+            metavar="FROM..TO",
+            help="Record events of this span only, such as 1ms..2ms.",
+            rich_help_panel=RECORD,
+        ),
     ] = None,
     events_max: Annotated[
         int | None,
-        typer.Option("--events-max", metavar="N", help=f"The first so many of a run. [default: {events.AT_MOST}]"),
+        typer.Option(
+            "--events-max",
+            metavar="N",
+            parser=whole(1, 10**8),
+            help=f"Record at most the first N events of each run. [default: {events.AT_MOST}]",
+            rich_help_panel=RECORD,
+        ),
     ] = None,
 ) -> None:
-    """Run scenarios and write tables, figures and a report."""
+    """Run scenarios and write tables, figures and a report.
+
+    The last lines say which variant wins by how much, where the report is, and what to try next.
+    The exit code is 1 if a claim failed or flows did not finish.
+
+    Examples:
+        backwater run bfc-fig9 --scale smoke
+        backwater run mine.toml --seeds 5 --out runs/mine
+        backwater run mine.toml --set load=60% --events events.json
+    """
     opened = [Experiment.from_arguments(path, all_sets(sets, seeds), scale) for path in scenario]
     if fct_file is not None and len(opened) > 1:
         raise _core.InputError(
@@ -57,19 +103,23 @@ def run(
     recorded = events_of(opened, events_file, events_span, events_max, force)
     places = destinations(opened, out_dir)
     fct_files = [] if fct_file is None else fct.destinations(fct_file, opened[0].labels, force=force)
-    chosen = [Chosen(one, place) for one, place in zip(opened, places, strict=True)]
-    code = run_all(chosen, threads, force, recorded, store, on)
+    told = Told.TABLE if claims else Told.FAILED
+    chosen = [Chosen(one, place, told=told) for one, place in zip(opened, places, strict=True)]
+    with quietly(as_json):
+        code = run_all(chosen, threads, force, recorded, store, on)
     if signals.heard:
         raise typer.Exit(signals.code())
     if fct_files:
         write_fct(Results(places[0]).runs, dict(zip(opened[0].labels, fct_files, strict=True)))
+    if as_json:
+        print_results_json(places)
     raise typer.Exit(code)
 
 
 def events_of(
     opened: list[Experiment], file: Path | None, span: str | None, at_most: int | None, force: bool
 ) -> dict[str, events.Wanted]:
-    """Which events to record, by run.
+    """Returns which events to record, by run.
 
     # Errors
     `InputError` where they cannot be written, or are not asked for alike.

@@ -15,6 +15,7 @@ from backwater._core import InputError
 from backwater.api import Results
 from backwater.cli.exits import FAILED
 from backwater.cli.experiment import Chosen
+from backwater.cli.options import WHAT
 from backwater.terminal import say
 
 FEWEST = 5
@@ -24,10 +25,21 @@ TIMES = ("s", "min", "h")
 
 Until = Annotated[
     str | None,
-    typer.Option(metavar="undecided=N", help="Add seeds until at most N claims are undecided or --budget is spent."),
+    typer.Option(
+        "--until",
+        metavar="undecided=N",
+        help="Add seeds until at most N claims are undecided or the budget is spent.",
+        rich_help_panel=WHAT,
+    ),
 ]
 Budget = Annotated[
-    str | None, typer.Option(metavar="TIME", help="For --until: no round that would end after this. [default: 1 h]")
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="TIME",
+        help="Start no round of --until that would end later than this. [default: 1 h]",
+        rich_help_panel=WHAT,
+    ),
 ]
 
 

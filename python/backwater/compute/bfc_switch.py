@@ -76,7 +76,7 @@ class Switch:
         """
         for option, value, low, high in (
             ("--ports", self.ports, 1, PORTS_MAX),
-            ("--speed", self.rate, 1e6, 8e12),
+            ("--rate", self.rate, 1e6, 8e12),
             ("--queues", self.queues, 2, QUEUES_MAX),
             ("--pipelines", self.pipelines, 1, 64),
             ("--hrtt", self.hrtt, 1e-9, 0.2),

@@ -1,7 +1,7 @@
 """Capacity of a switching chip, and its packet memory relative to capacity.
 
-Source: the chips' own (`backwater chips`). Some count a megabyte of packet memory as 1000 KB, others as 1024 KiB. You
-can choose either.
+Source: the chips' own (`backwater list chips`). Some count a megabyte of packet memory as 1000 KB, others as 1024 KiB.
+You can choose either.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COMPUTATION = Computation(
     "chip",
     "Capacity of a switching chip, and the time that its packet memory covers: BFC, figure 1.",
     parameters={
-        "chip": choice("A chip of `backwater chips`.", list(CHIPS)),
+        "chip": choice("A chip of `backwater list chips`.", list(CHIPS)),
         "megabyte": choice(
             "Unit of memory: a megabyte is 10^6 bytes (decimal) or 2^20 (binary).", ["decimal", "binary"], "decimal"
         ),

@@ -113,7 +113,7 @@ class Deadlock:
         return not self.components
 
     def to_json(self) -> dict[str, Any]:
-        """As `check --deadlock --json` writes it."""
+        """As `backwater deadlock --json` prints it."""
 
         def turn(turn: Turn) -> dict[str, Any]:
             return {"turn": turn.names, "by": turn.by, "share": turn.share}

@@ -76,7 +76,7 @@ def elided(elision: Elision) -> Iterator[str | Table]:
         table.add_row(f"   {turn.start}", turn.switch, turn.end, percent(turn.share))
     yield table
     if count > SHOWN:
-        yield f"    and {count - SHOWN:,} more: --write FILE and --json FILE have them all"
+        yield f"    and {count - SHOWN:,} more: --out FILE and --json have them all"
         return
     for (region, name), turns in elision.tables().items():
         yield f"  [switch.{name}]" if region is None else f"  # in [[region]] {region}: its table switch.{name}"
@@ -102,12 +102,12 @@ def scenario_text(base: Path, command: str, scenarios: list[dict[str, Any]], fou
     both = zip(scenarios, found, strict=True)
     tables = [(scenario, one.elision) for scenario, one in both if one.elision is not None]
     if not tables:
-        raise InputError(f"--write {place}: {base} has no turn to elide")
+        raise InputError(f"--out {place}: {base} has no turn to elide")
     first, elision = tables[0]
     for scenario, other in tables[1:]:
         if scenario["topology"] != first["topology"] or not agree(elision, other):
             raise InputError(
-                f"--write {place}: the runs of {base} need different turns elided: expected --set variant=NAME, or "
+                f"--out {place}: the runs of {base} need different turns elided: expected --set variant=NAME, or "
                 "other settings that select runs with the same turns"
             )
     own: dict[str, list[list[str]]] = {}

@@ -6,6 +6,7 @@ percentile comes from the bootstrap: 1000 resamples, each as large as the sample
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ SEED = 1
 WORST = 5
 PERCENTILES = {"p50": 50, "p99": 99}
 PORT_OF_CLASS = {"background": BACKGROUND_PORT, "incast": INCAST_PORT}
+PORT_MAX = 65_535
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,16 @@ def compare(a: Finished, b: Finished, flow_class: str | None = None) -> Comparis
 
 
 def port_of(flow_class: str) -> int:
-    port = PORT_OF_CLASS.get(flow_class, flow_class.removeprefix("port-"))
-    if not str(port).isdigit():
-        raise InputError(f"--class {flow_class}: expected background (port 100), incast (port 200) or port-N")
-    return int(port)
+    known = PORT_OF_CLASS.get(flow_class)
+    if known is not None:
+        return known
+    match = re.fullmatch(r"port-([0-9]{1,5})", flow_class)
+    if match is not None and int(match[1]) <= PORT_MAX:
+        return int(match[1])
+    shown = flow_class if len(flow_class) <= 60 else f"{flow_class[:60]}..."
+    raise InputError(
+        f"--class {shown}: expected background (port 100), incast (port 200) or port-N, with N from 0 to {PORT_MAX}"
+    )
 
 
 def match(a: Finished, b: Finished) -> tuple[str, tuple[Integers, Integers]]:

@@ -394,7 +394,7 @@ def follow(value: Any, path: str) -> Any:
     for step in re.findall(r"[^.\[\]]+|\[[^\]]*\]", path):
         if isinstance(value, list) and (match := re.fullmatch(r"\[(\w+)=(.*)\]", step)):
             value = next((entry for entry in value if str(entry.get(match[1])) == match[2]), None)
-        elif isinstance(value, list) and step.isdigit():
+        elif isinstance(value, list) and re.fullmatch(r"[0-9]{1,9}", step):
             value = value[int(step)] if int(step) < len(value) else None
         elif isinstance(value, dict):
             value = value.get(step)

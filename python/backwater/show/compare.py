@@ -19,10 +19,9 @@ from rich.text import Text
 from backwater._core import InputError
 from backwater.judge.estimate import Estimate
 from backwater.judge.numbers import between_words, number
-from backwater.results import Results, Run, digest_of
+from backwater.results import Results, Run, digest_of, without_seed
 from backwater.show import answer, report, seeds
 from backwater.show.names import named
-from backwater.sweep import without_seed
 from backwater.terminal import count, size, span
 
 STATISTICS = ("mean", "p50", "p95", "p99")
@@ -261,6 +260,22 @@ def unlike_first(first: Column, other: Column) -> str:
             if one.scenario == like.scenario and one.digest != like.digest:
                 differ |= {table: None for table, digest in one.digests.items() if like.digests.get(table) != digest}
     return ", ".join(differ)
+
+
+def as_json(opened: Sequence[Results]) -> list[dict[str, Any]]:
+    """Each column with its runs and seeds joined: slowdowns with `_bounds` of their intervals, means and totals."""
+    return [
+        {
+            "name": one.name,
+            "point": one.point,
+            "runs": [str(run.path) for run in one.runs],
+            "digest": one.digest,
+            "summary": one.data["summary"],
+            "slowdown": one.data["slowdown"],
+            "slowdown_all": one.data["slowdown_all"],
+        }
+        for one in columns(opened)
+    ]
 
 
 def bin_name(low: int, high: int | None) -> str:

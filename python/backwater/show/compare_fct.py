@@ -1,8 +1,7 @@
-"""What `backwater compare --fct` tells of two sets of completion times: tables, JSON and a picture."""
+"""What `backwater compare-fct` tells of two sets of completion times: tables, JSON and a picture."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -153,21 +152,19 @@ def difference_json(apart: tuple[float, float] | None) -> dict[str, float | None
     return {"difference": apart[0], "standard_errors": apart[1] if np.isfinite(apart[1]) else None}
 
 
-def check_places(json_file: Path | None, picture: Path | None) -> None:
-    """Refuses files that cannot be written, before the work."""
-    for option, place in (("--json", json_file), ("--out", picture)):
-        if place is not None and not place.absolute().parent.is_dir():
-            raise InputError(f"{option} {place}: no such directory: {place.parent}")
-    if picture is not None and picture.suffix not in PICTURES:
+def check_place(picture: Path | None) -> None:
+    """Refuses a picture that cannot be written, before the work."""
+    if picture is None:
+        return
+    if not picture.absolute().parent.is_dir():
+        raise InputError(f"--out {picture}: no such directory: {picture.parent}")
+    if picture.suffix not in PICTURES:
         raise InputError(f"--out {picture}: expected a name that ends in {', '.join(PICTURES)}")
 
 
-def write(done: Comparison, json_file: Path | None, picture: Path | None) -> None:
-    if json_file is not None:
-        with disk.errors(json_file):
-            disk.write_whole(json_file, json.dumps(as_json(done), indent=2) + "\n")
-    if picture is not None:
-        from backwater.show import figures  # Matplotlib takes a third of a second to import: only where it draws.
+def draw(done: Comparison, picture: Path) -> None:
+    """Draws the slowdowns of both."""
+    from backwater.show import figures  # Matplotlib takes a third of a second to import: only where it draws.
 
-        with disk.errors(picture):
-            figures.save_comparison(done, picture)
+    with disk.errors(picture):
+        figures.save_comparison(done, picture)

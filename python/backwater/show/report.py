@@ -12,12 +12,11 @@ from typing import Any
 
 from backwater import disk
 from backwater.judge import claims, panels
-from backwater.results import CLAIMS, SUMMARY, Results, Run
+from backwater.results import CLAIMS, SUMMARY, Results, Run, without_seed
 from backwater.show import answer, collectives, colours, endings, flows, links, network, seeds, series
 from backwater.show.failures import Failures
 from backwater.show.names import named
 from backwater.staging import Staging
-from backwater.sweep import without_seed
 from backwater.tables import write_table
 
 SCRIPTS = (

@@ -1,0 +1,115 @@
+"""`backwater deadlock`: cycles of pauses in scenarios, and a scenario that elides the turns that close them."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from backwater import _core, disk
+from backwater import deadlock as search
+from backwater.api import Experiment
+from backwater.cli.exits import FAILED
+from backwater.cli.options import Json, Scale, Scenarios, Sets, all_sets, check_file
+from backwater.cli.printing import print_json, quietly
+from backwater.deadlock import words
+from backwater.terminal import answer, out, progress_of, say
+
+
+def deadlock(
+    scenario: Scenarios,
+    failures: Annotated[
+        str,
+        typer.Option(
+            "--failures",
+            metavar="0|1|2|all",
+            help="Let any one or two links between switches fail, or allow every turn (all).",
+        ),
+    ] = "0",
+    sets: Sets = None,
+    scale: Scale = None,
+    out_file: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", metavar="FILE", help="Write a scenario to FILE that elides the turns which close cycles."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find cycles of pauses in scenarios.
+
+    In a cycle, every port waits for the next one, so pauses can last forever.
+    The exit code is 1 if there is any cycle, else 0. Nothing is simulated.
+
+    Examples:
+        backwater deadlock mine.toml --failures 1
+        backwater deadlock mine.toml --failures all --out elided.toml
+    """
+    paths, changes = scenario, all_sets(sets, None)
+    if failures not in search.FAILURES:
+        raise _core.InputError(f"--failures {failures}: expected one of {', '.join(search.FAILURES)}")
+    if out_file is not None:
+        check_file("--out", out_file)
+        if len(paths) > 1:
+            raise _core.InputError(f"--out {out_file}: with one scenario only, and {len(paths)} are given")
+        if out_file.absolute() == paths[0].absolute():
+            raise _core.InputError(f"--out {out_file}: is the scenario itself: expected another file, which extends it")
+    acyclic, everything = True, []
+    for path in paths:
+        experiment = Experiment.from_arguments(path, changes, scale)
+        found: dict[str, search.Deadlock] = {}
+        with quietly(as_json):
+            for label, network in experiment.networks.items():
+                with progress_of(label) as progress:
+                    found[label] = search.search(network, failures, progress=progress)
+        acyclic = acyclic and all(one.is_acyclic for one in found.values())
+        everything.append({"scenario": str(path), "runs": {label: one.to_json() for label, one in found.items()}})
+        if not as_json:
+            tell(path, found)
+        if out_file is not None:
+            typed = "".join(f" --set {shlex.quote(change)}" for change in changes)
+            command = f"backwater deadlock {path} --failures {failures}{typed}"
+            scenarios, all_found = list(experiment.networks.values()), list(found.values())
+            text_at = functools.partial(words.scenario_text, path, command, scenarios, all_found)
+            write_scenario(out_file, text_at, changes, scale)
+            if not as_json:
+                say(f"Written: {out_file}")
+    if as_json:
+        print_json(everything)
+    raise typer.Exit(0 if acyclic else FAILED)
+
+
+def tell(path: Path, found: dict[str, search.Deadlock]) -> None:
+    """What goes round in each run; runs with the same cycles together."""
+    for labels, one in together(found):
+        answer(f"{path}: {', '.join(labels)}")
+        for line in words.told(one):
+            out.print(line) if isinstance(line, Table) else answer(line)
+
+
+def write_scenario(file: Path, text_at: Callable[[Path], str], sets: list[str], scale: str | None) -> None:
+    """Only what can be loaded: some schemes refuse an `elide` that another needs. `text_at` says what stands there."""
+    text = text_at(file)
+    with disk.errors(file), disk.scratch(file) as place:
+        trial = place / file.name
+        trial.write_text(text_at(trial), encoding="utf-8")
+        try:
+            _core.load(str(trial), sets, scale)
+        except _core.InputError as error:
+            problem = f"--out {file}: a table for all runs is refused ({error}): expected --set variant=NAME"
+            raise _core.InputError(problem) from error
+    with disk.errors(file):
+        disk.write_whole(file, text)
+
+
+def together(found: dict[str, search.Deadlock]) -> list[tuple[list[str], search.Deadlock]]:
+    """Runs of which the same is told, in the order of the first of each."""
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for label, one in found.items():
+        groups.setdefault(words.key(one), []).append(label)
+    return [(labels, found[labels[0]]) for labels in groups.values()]

@@ -1,0 +1,67 @@
+"""`backwater doctor`: which Backwater this is, on which machine, and where it writes."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from backwater import _core, versions
+from backwater.cli.options import Json
+from backwater.cli.printing import print_json
+from backwater.store import NAME
+from backwater.sweep import memory_together_mb, threads_of
+from backwater.terminal import out, size
+
+
+def doctor(as_json: Json = False) -> None:
+    """Print the version, the machine and where files go.
+
+    Add its output to a bug report.
+
+    Examples:
+        backwater doctor
+    """
+    found = facts()
+    if as_json:
+        print_json(found)
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    told = {
+        **found,
+        "memory_free_bytes": told_size(found["memory_free_bytes"]),
+        "memory_used_at_most_bytes": told_size(found["memory_used_at_most_bytes"]),
+        "disk_free_bytes": told_size(found["disk_free_bytes"]),
+    }
+    for name, value in told.items():
+        table.add_row(name.removesuffix("_bytes").replace("_", " "), "-" if value is None else str(value))
+    out.print(table)
+
+
+def facts() -> dict[str, Any]:
+    """By name; None for what the system does not say."""
+    runs = Path("runs").absolute()
+    standing = next(place for place in (runs, *runs.parents) if place.is_dir())
+    return {
+        "version": _core.version,
+        "commit": versions.commit(),
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "package": str(Path(__file__).parents[1]),
+        "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        "processors": os.cpu_count(),
+        "threads_by_default": threads_of(None),
+        "memory_free_bytes": _core.free_memory(),
+        "memory_used_at_most_bytes": round(memory_together_mb() * 1e6),
+        "runs": str(runs),
+        "store": str(runs / NAME),
+        "disk_free_bytes": shutil.disk_usage(standing).free,
+    }
+
+
+def told_size(number: int | None) -> str | None:
+    return None if number is None else size(number)

@@ -1,0 +1,54 @@
+"""`backwater schema`: the columns of tables, and the JSON schema of scenarios."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from backwater import _core, summaries, tables
+from backwater.cli.lists import print_rows
+from backwater.cli.options import Json
+from backwater.cli.printing import print_json
+from backwater.compute import registry
+
+SCENARIO = "scenario"
+
+
+def schema(
+    table: Annotated[
+        str | None,
+        typer.Argument(metavar="TABLE", help="Name a table, or scenario for the JSON schema of scenario files."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the columns of a table with their units.
+
+    Without a name it prints the names of all tables.
+    Editors complete and check scenario files that begin with `#:schema scenario.json`, with the schema in that file.
+
+    Examples:
+        backwater schema flows
+        backwater schema scenario > scenario.json
+    """
+    known = {**tables.schemas(), summaries.TABLE: list(summaries.COLUMNS)}
+    if table is None:
+        names = [*known, SCENARIO]
+        print_json(names) if as_json else print("\n".join(names))
+    elif table == SCENARIO:
+        print_json(json.loads(_core.scenario_schema(registry.SCHEMAS)))
+    elif table in known:
+        columns: list[dict[str, Any]] = [
+            {"column": one["name"], "type": shown(one["type"]), "unit": one["unit"] or ""}
+            | {"description": one["description"]}
+            for one in known[table]
+        ]
+        print_rows(columns, ["column", "type", "unit", "description"], as_json)
+    else:
+        raise _core.InputError(f"schema {table}: no such table; there is {', '.join(known)}, and {SCENARIO}")
+
+
+def shown(kind: str) -> str:
+    """A column's type as Arrow has it; `cat` is text out of few."""
+    return str(tables.ARROW[kind]) if kind in tables.ARROW else {"cat": "string", **summaries.NAMES}.get(kind, kind)

@@ -1,0 +1,89 @@
+"""`backwater show`: one experiment, scheme, workload or chip."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from backwater import _core, experiments
+from backwater._core import InputError
+from backwater.api import Experiment
+from backwater.cli.lists import known_schemes, workload
+from backwater.cli.options import Json
+from backwater.cli.printing import print_json
+from backwater.plan import bcc
+from backwater.show.series import flat
+from backwater.terminal import out
+
+
+def show(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name an experiment, a scheme, a table of flow sizes or a chip.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Print an experiment, scheme, workload or chip.
+
+    For an experiment it prints the scenario file, which you can save, change and run.
+
+    Examples:
+        backwater show bfc-fig9 > mine.toml
+        backwater show dcqcn
+        backwater show google_rpc --json
+    """
+    if name in experiments.known() or name not in facts():
+        identifier = found_experiment(name)
+        text = experiments.text(identifier)
+        print_json({"name": identifier, "scenario": text}) if as_json else print(text, end="")
+        return
+    found = facts()[name]
+    if name in {one["name"] for one in known_schemes()}:
+        found = found | preset(name)
+    if as_json:
+        print_json(found)
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for key, value in flat(found).items():
+        table.add_row(key, value)
+    out.print(table)
+
+
+def facts() -> dict[str, dict[str, Any]]:
+    """Schemes with their presets, size tables and chips by name."""
+    return {
+        **{one["name"]: {key: one[key] for key in ("name", "title", "summary", "source")} for one in known_schemes()},
+        **{table: workload(table) for table in _core.size_tables()},
+        **bcc.chips(),
+    }
+
+
+def preset(scheme: str) -> dict[str, Any]:
+    """The values that a scheme sets on one switch of 100 Gbps ports: those of its switches and hosts."""
+    source = {
+        "scheme": scheme,
+        "topology": {"kind": "single-switch", "hosts": 4, "rate": "100 Gbps", "delay": "1 us"},
+        "workload": [{"kind": "background", "sizes": {"fixed": "10 KB"}, "load": 0.5, "load_of": "receivers"}],
+        "run": {"duration": "100 us"},
+    }
+    (resolved,) = Experiment(source).scenarios.values()
+    return {key: resolved[key] for key in ("switch", "host")}
+
+
+def found_experiment(name: str) -> str:
+    """The full name of one experiment, `bfc-fig9` for `fig9`.
+
+    # Errors
+    `InputError` with the nearest name, where there is none or there are several.
+    """
+    try:
+        found = list(experiments.find(name))
+    except InputError:
+        close = difflib.get_close_matches(name, [*experiments.known(), *facts()], 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise InputError(f"show {name}: no such name; {hint}`backwater list` lists all names") from None
+    if len(found) > 1:
+        raise InputError(f"show {name}: these are {len(found)} experiments: expected one, such as {found[0]}")
+    return found[0]
