@@ -199,11 +199,14 @@ SAVED = """
 
 
 def test_charts_are_saved_as_svg_and_csv(browser: chromium.Page, like_figure_9: Results) -> None:
+    scheme = {"name": "prefers-color-scheme", "value": "dark"}
+    browser.call("Emulation.setEmulatedMedia", features=[scheme])
     look(browser, like_figure_9.path / "report.html")
     for chart in ("panels", "slowdown", "buffer"):
         name, text = browser.evaluate(f"{SAVED}('#{chart} .files button:first-child')")
         assert name == f"like-fig9-{chart}.svg"
         root = ET.fromstring(text)
+        assert root[0].get("fill") == "#ffffff", "light, on paper"
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         assert "var(--" not in text
         assert "NaN" not in text
@@ -216,6 +219,7 @@ def test_charts_are_saved_as_svg_and_csv(browser: chromium.Page, like_figure_9: 
         if chart == "slowdown":
             saved = [float(row["FCT slowdown, p99"]) for row in rows if row["line"] == "BFC"]
             assert saved == [y for _, y in series(browser, "slowdown")["BFC"]]
+    browser.call("Emulation.setEmulatedMedia", features=[{**scheme, "value": "light"}])
 
 
 def test_legends_are_names_until_the_pointer_comes(browser: chromium.Page, like_figure_9: Results) -> None:

@@ -7,7 +7,7 @@ const dotPlot = (id, rows, columns) => {
   const holder = el("div", { class: "dots", role: "img", "aria-label": `${columns.map((column) => column.label).join("; ")}: ${rows.length} rows` });
   const draw = () => holder.replaceChildren(dotsSvg(rows, columns, Math.max(280, holder.clientWidth)));
   redraws.push(draw);
-  return el("div", { class: "plot" }, holder, files(id, () => ({ svg: () => holder.firstChild, rows: () => dotRows(rows, columns) })));
+  return el("div", { class: "plot" }, holder, files(id, () => ({ svg: () => dotsSvg(rows, columns, holder.clientWidth), rows: () => dotRows(rows, columns) })));
 };
 
 const dotRows = (rows, columns) => [["measurement", "variant", "value", "low", "high", "published"],

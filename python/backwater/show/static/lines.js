@@ -188,7 +188,7 @@ const lineSvg = (u, label) => {
   for (const mark of marks) inside.append(line(px(mark.x), box.top, px(mark.x), bottom, soft, { "stroke-dasharray": "4 4" }), text(px(mark.x) + 5, bottom - 8, mark.text));
   let at = box.left, row = bottom + 62;
   const legend = lines.flatMap((one) => {
-    const wide = 34 + 7 * one.name.length;
+    const wide = 40 + 7.8 * one.name.length;
     if (at + wide > u.width && at > box.left) [at, row] = [box.left, row + 20];
     const made = [line(at, row - 4, at + 18, row - 4, colour(one.index), { "stroke-width": 3, "stroke-dasharray": dash(one.index).join(" ") || undefined }), text(at + 24, row, one.name, { fill: ink })];
     at += wide;
