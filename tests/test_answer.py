@@ -27,7 +27,15 @@ def page(values: dict[str, Value], **more: Any) -> dict[str, Any]:
         shown.append({"variant": name, "slot": 0, "point": {}, "value": value, "low": low, "high": high})
     summary = {"flows": {"finished": 9, "counted": 10}, "drops": {"buffer": 2, "credit": 7}}
     runs = [
-        {"name": name, "variant": name, "named": name, "scheme": SCHEMES[name], "point": {}, "summary": summary}
+        {
+            "name": name,
+            "shown": name,
+            "variant": name,
+            "named": name,
+            "scheme": SCHEMES[name],
+            "point": {},
+            "summary": summary,
+        }
         | {"slowdown": {}, "left_out": False}
         for name in values
     ]

@@ -55,7 +55,7 @@ VARIANTS = {
     "DCTCP": "dctcp",
     "DCQCN": "dcqcn",
     "HPCC": "hpcc",
-    "Timely": "timely",
+    "Timely (paced)": "timely",
     "ExpressPass": "expresspass",
 }
 
@@ -227,6 +227,7 @@ def test_legends_are_names_until_the_pointer_comes(browser: chromium.Page, like_
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
     shown = "document.querySelector('#slowdown .u-legend').innerText"
     assert not {"\N{EN DASH}", ":"} & set(browser.evaluate(shown))
+    assert set(series(browser, "slowdown")) == set(VARIANTS) - {"BFC-no-pausing"}, "names are those of the scenario"
     box = "((box) => [box.left, box.top])(document.querySelector('#slowdown .u-over').getBoundingClientRect())"
     browser.evaluate("document.querySelector('#slowdown').scrollIntoView()")
     x, y = browser.evaluate(box)

@@ -124,7 +124,7 @@ def facts(run: RunData, *, named: bool = False) -> str:
     flows, drops = run["summary"]["flows"], run["summary"]["drops"]
     lost = sum(packets for reason, packets in drops.items() if reason != "credit")
     dropped = "no packet was" if lost == 0 else f"{some(lost, 'packet')} {'was' if lost == 1 else 'were'}"
-    who = f"{run['name']}: " if named else ""
+    who = f"{run['shown']}: " if named else ""
     return f"{who}{flows['finished']:,} of {some(flows['counted'], 'counted flow')} finished, and {dropped} dropped."
 
 
@@ -309,7 +309,7 @@ def entry_of(run: RunData, row: dict[str, Any] | None) -> Entry:
     low, high = (row or {}).get(f"{STATISTIC}_bounds") or (None, None)
     left = (row or {}).get("unfinished", 0)
     return Entry(
-        run["variant"] if run["point"] else run["name"],
+        run["variant"] if run["point"] else run["shown"],
         (row or {}).get(STATISTIC),
         low,
         high,

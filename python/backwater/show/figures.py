@@ -200,7 +200,7 @@ def slowdown(runs: list[dict[str, Any]], flow_class: str, size: str = "page") ->
         for run in runs:
             rows = [row for row in run["slowdown"].get(flow_class, []) if row[statistic] is not None]
             at, values = [row["at"] for row in rows], [row[statistic] for row in rows]
-            line(axes, run["slot"], at, values, run["name"], marker=True)
+            line(axes, run["slot"], at, values, run["shown"], marker=True)
             intervals(axes, [(row["at"], with_bounds(row, statistic)) for row in rows], colour(run["slot"]))
         axes.set_xscale("log")
         logarithmic(axes)
@@ -543,7 +543,7 @@ def pause_time(runs: list[dict[str, Any]], size: str = "page") -> Figure:
             share = {row["ports"]: 100 * row[key] for row in run["ports"]}
             at = [k + (i - (len(runs) - 1) / 2) * width for k in range(len(kinds))]
             heights = [share.get(name, 0) for name in kinds]
-            axes.bar(at, heights, width, label=run["name"], color=colour(run["slot"]))
+            axes.bar(at, heights, width, label=run["shown"], color=colour(run["slot"]))
         axes.set_xticks(range(len(kinds)), [kind.replace(" to ", "\nto ") for kind in kinds])
         finish(axes, "", label)
     legend(figure, len(runs))

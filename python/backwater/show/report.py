@@ -12,6 +12,7 @@ from typing import Any
 
 from backwater import disk
 from backwater.judge import claims, panels
+from backwater.judge.context import SEED
 from backwater.results import CLAIMS, SUMMARY, Results, Run, without_seed
 from backwater.show import answer, collectives, colours, endings, flows, links, network, seeds, series
 from backwater.show.failures import Failures
@@ -126,7 +127,7 @@ def headline(data: dict[str, Any]) -> list[dict[str, Any]]:
     found = answer.compared(data)
     if found is None or data["panels"] or len(found.entries) < 2 or len(found.points) > 1:
         return []
-    slots = {run["name"]: run["slot"] for run in data["runs"]}
+    slots = {run["shown"]: run["slot"] for run in data["runs"]}
     runs = [
         {"variant": entry.name, "point": {}, "slot": slots[entry.name], "value": entry.value}
         | {"low": entry.low, "high": entry.high}
@@ -206,6 +207,7 @@ def numbers(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, A
         "name": name,
         "variant": run.params.get("variant", name) if run.params.keys() - {"variant"} else name,
         "named": run.params.get("variant", name),
+        "shown": shown_name(name, run),
         "scheme": run.scheme,
         "ideal": answer.is_ideal(run.scheme),
         "mark": endings.mark(run),
@@ -216,6 +218,12 @@ def numbers(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, A
         "slowdown_all": {row["class"]: row for row in summary.get("slowdown", []) if row["bin"] == "all"},
         "slowdown": series.slowdown(run),
     }
+
+
+def shown_name(name: str, run: Run) -> str:
+    """The variant as the scenario calls it, if that alone tells a run from others but for its seed; else `name`."""
+    alone = not run.params.keys() - {"variant", SEED} and name == run.label
+    return str(run.params.get("variant", name)) if alone else name
 
 
 def curves(members: list[Run]) -> dict[str, Any]:

@@ -41,6 +41,7 @@ def one(members: list[RunData]) -> RunData:
     return {
         **first,
         "name": without_seed(first["name"], first["point"]),
+        "shown": without_seed(first["shown"], first["point"]) if first["shown"] == first["name"] else first["shown"],
         "point": {key: value for key, value in first["point"].items() if key != SEED},
         "seeds": [run["point"][SEED] for run in members],
         "mark": next((run["mark"] for run in members if run["mark"]), ""),

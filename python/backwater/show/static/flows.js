@@ -155,7 +155,7 @@ const explainedFlows = () => {
   const node = section("why", "Why the tail is slow",
     { note: "backwater explain followed these flows. Each is a dot in the plot above. Pick a dot, or a flow here, to see where its time went." },
     explained.length > 1 ? el("div", { class: "controls" }, el("label", { class: "select" }, "Run ", chooser)) : null,
-    about, el("details", { open: "" }, el("summary", {}, "Where their time went"), causes),
+    about, el("details", {}, el("summary", {}, "Where their time went, by cause"), causes),
     el("form", { class: "player", onsubmit: look }, el("label", { class: "select" }, "Flow ", number), button("Show", look), said),
     listed, el("div", { class: "player" }, before, after, where), panel);
   return { node, dots, pick: (dot) => pick(dot.run, dot.i, true), isPicked: (dot) => dot.run === run && dot.i === at };

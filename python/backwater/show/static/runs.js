@@ -14,7 +14,7 @@ const pointName = (point) => swept.map((key) => `${shortKey(key)} ${point[key]}`
 const shortKey = (key) => key.split(".").slice(-1)[0];
 const points = unique(data.runs.map((run) => pointName(run.point)));
 const inSweep = swept.length > 0 && points.length > 1;
-const nameOf = (run) => (inSweep ? run.variant : run.name) + run.mark;
+const nameOf = (run) => (inSweep ? run.variant : run.shown) + run.mark;
 const classes = unique(data.runs.flatMap((run) => Object.keys(run.slowdown)));
 
 // The axis of a swept key whose values are numbers, or quantities of one unit; null where there is none.
