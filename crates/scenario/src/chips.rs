@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::document::{Node, Place, Table, Value};
 
-/// A chip as `backwater chips` lists it.
+/// A chip as `backwater list chips` shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChipInfo {
     /// Name in `switch.chip = "..."`.

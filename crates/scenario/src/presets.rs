@@ -10,7 +10,7 @@ use crate::document::{Node, Place, Table, Value};
 use crate::merge::{merge, path};
 use backwater_schemes::registry::{FORMER_NAMES, PRESETS};
 
-/// A scheme as `backwater schemes` lists it.
+/// A scheme as `backwater list schemes` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SchemeInfo {
     /// Name in `scheme = "..."`.

@@ -1,8 +1,8 @@
 //! Everything that has a name in a scenario: backpressures, transports and schemes, one line each.
 //!
-//! A line gives a name, a table of parameters with defaults, ranges and schema, and a place in every list: `backwater
-//! schemes`, the conformance tests, the benchmark. [`planes`](crate::planes) lists which assignments go with a
-//! backpressure, a line for each product.
+//! A line gives a name, a table of parameters with defaults, ranges and schema, and a place in every list:
+//! `backwater list schemes`, the conformance tests, the benchmark. [`planes`](crate::planes) lists which assignments go with
+//! a backpressure, a line for each product.
 
 use crate::any_control::{any_carried, any_control, of_each};
 use crate::conventions::AckClass;

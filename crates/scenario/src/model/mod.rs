@@ -46,7 +46,7 @@ pub struct Scenario {
     #[serde(default = "one")]
     #[schemars(range(max = 9_223_372_036_854_775_807_i64))]
     pub seed: u64,
-    /// Preset of the switch and host defaults (`backwater schemes` lists them).
+    /// Preset of the switch and host defaults (`backwater list schemes` names them).
     pub scheme: String,
     /// Another simulator whose conventions hold wherever `conventions` and the scheme set none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
