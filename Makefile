@@ -36,7 +36,7 @@ WHEELS := target/dist
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: help setup run test test-rust test-python test-long fuzz bench bench-page lint tools audit sbom format docs rustdoc api results lock wheel clean
+.PHONY: help setup run test test-rust test-python test-long fuzz bench bench-page lint tools audit sbom format docs figures rustdoc api results lock wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -65,8 +65,9 @@ test-long: setup ## statistics and sweeps that take longer
 fuzz: ## every parser with mutations of valid texts; FUZZ=executions
 	FUZZ=$(FUZZ) cargo test -p backwater-scenario --locked --test fuzz -- --ignored --nocapture
 
-bench: ## packet-hops per second and peak memory, into target/bench.json; then the data plane alone
+bench: ## packet-hops per second and peak memory with one and two threads, into target/bench*.json; then the data plane alone
 	cargo run --release --locked -p backwater-sim --bin bench -- --out target/bench.json
+	cargo run --release --locked -p backwater-sim --bin bench -- --threads 2 --out target/bench-2.json
 	cargo run --release --locked -p backwater-sim --bin dataplane_bench
 
 bench-page: setup ## how long a large page takes to answer clicks, in a headless Chromium
@@ -105,6 +106,11 @@ api: setup ## docs/api.md from the docstrings
 
 docs: setup ## the documentation as a site to be read without a network, into target/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict # --quiet would hide warnings from --strict
+
+figures: setup ## charts and pictures of the documents, from runs (some minutes) and from what `make bench` wrote, if it did
+	$(BIN)/python tools/figures.py run runs/figures
+	if [ -f target/bench.json ]; then $(BIN)/python tools/figures.py speed target/bench*.json; fi
+	$(BIN)/python tools/figures.py draw
 
 rustdoc: ## Rust API documentation, into target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked

@@ -1,4 +1,4 @@
-"""The code of the guides runs as a reader would type it: block by block, in one empty directory a document.
+"""The code of README and guides runs as a reader would type it: block by block, in one empty directory a document.
 
 * `sh`: commands, each line one. A comment `exit code 1` at the end of a line says that it ends so.
 * `python`: one session for the whole document.
@@ -27,7 +27,7 @@ from backwater.cli import main
 from backwater.show import figures
 from conftest import ROOT
 
-DOCUMENTS = sorted([*(ROOT / "docs/start").glob("*.md"), *(ROOT / "docs/guides").glob("*.md")])
+DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs/start").glob("*.md"), *(ROOT / "docs/guides").glob("*.md")])
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = {"console", "text"}
 SHORTER = ('duration = "5 ms"', 'duration = "1 ms"\ndrain = 20')

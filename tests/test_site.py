@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import chromium
+import figures
 from conftest import ROOT
 
 OFFLINE = """
@@ -83,3 +84,10 @@ def test_search_works_in_a_page_opened_as_a_file(site: Path, browser: chromium.P
     assert any("scenarios.html" in link for link in found)
     assert all(asked.startswith(("file:", "data:")) for asked in browser.requests)
     assert browser.console == []
+
+
+def test_charts_are_what_their_data_draw(tmp_path: Path) -> None:
+    """`make figures` after a change of the data or of the drawing."""
+    figures.draw(tmp_path)
+    for name in figures.CHARTS:
+        assert (tmp_path / f"{name}.svg").read_bytes() == (figures.PLACE / f"{name}.svg").read_bytes(), name

@@ -133,12 +133,7 @@ def counted(title: str, listed: list[Row]) -> str:
 
 def section(name: str, listed: list[Row]) -> str:
     """One experiment: how to run it, what came out and why, and its claims; those that were not run by their reason."""
-    figure = figure_of(name)
-    number, title = figure.get("number", ""), figure.get("title", name)
-    heading = f"## {number[:1].upper()}{number[1:]}: {title}" if number else f"## {title}"
-    if number[:1].isdigit():
-        heading = f"## Figure {number}: {title}"
-    parts = [heading, run_line(listed), figure.get("finding", "").strip()]
+    parts = [heading(name), run_line(listed), figure_of(name).get("finding", "").strip()]
     judged = [row for row in listed if row["verdict"] != "not-run"]
     if judged:
         table = ["| claim | what it says | expected | measured | verdict |", "|---|---|---|---|---|"]
@@ -152,6 +147,15 @@ def section(name: str, listed: list[Row]) -> str:
             reasons.setdefault(row["measured"], []).append(row["claim"])
     parts += [f"Not judged ({reason}): {', '.join(claims)}." for reason, claims in reasons.items()]
     return "\n\n".join(part for part in parts if part)
+
+
+def heading(name: str) -> str:
+    """The heading of an experiment: the number of its figure, and its title."""
+    figure = figure_of(name)
+    number, title = figure.get("number", ""), figure.get("title", name)
+    if number[:1].isdigit():
+        return f"## Figure {number}: {title}"
+    return f"## {number[:1].upper()}{number[1:]}: {title}" if number else f"## {title}"
 
 
 def says(row: Row) -> str:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import posixpath
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+import columns  # MkDocs looks beside its hook.
+import commands
+import gallery
+import keys
+
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(Path(__file__).parent))
 
 OUTSIDE = {
     "ARCHITECTURE.md": "development/architecture.md",
@@ -34,10 +37,17 @@ FENCE = re.compile(r"^( *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 def on_files(files: Files, config: Any) -> Files:
     for source, page in OUTSIDE.items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    for page, text in generated().items():
+        files.append(File.generated(config, page, content=text))
     for folder in SCENARIOS:
         for path in sorted((ROOT / folder).rglob("*.toml")):
             files.append(File.generated(config, path.relative_to(ROOT).as_posix(), abs_src_path=str(path)))
     return files
+
+
+def generated() -> dict[str, str]:
+    """Pages that are made from the schema, the tables, the commands and the ledger."""
+    return {**keys.pages(), **columns.pages(), **commands.pages(), **gallery.pages()}
 
 
 def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:

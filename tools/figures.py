@@ -1,0 +1,179 @@
+"""The figures of the documents, and the data that they are drawn from: `make figures`.
+
+python tools/figures.py run DIR        runs the experiments into DIR: data of a chart, pictures of the gallery
+python tools/figures.py speed FILE...  takes the data of the speed chart from what `make bench` wrote
+python tools/figures.py draw           draws both charts from their data
+
+Data and charts are in `docs/assets/figures` and are committed. The same data give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from backwater import Experiment, Results, experiments
+from backwater.show import report
+from backwater.show.figures import COLOURS, MARKERS
+
+PLACE = Path(__file__).parents[1] / "docs" / "assets" / "figures"
+GALLERY = ("bfc-fig2", "bfc-fig9", "bfc-fig30", "flowsail-fig6", "bcc-fig2")
+"""Experiments whose panels the gallery shows, one of each kind; each runs in a minute or two at quick scale."""
+SCHEMES = ("BFC", "Ideal-FQ", "HPCC", "DCTCP", "DCQCN")
+"""Variants of figure 9 that the chart shows."""
+APART = 1.25
+"""Names beside curves are at least this factor apart, so that they can be read."""
+SCENARIOS = {"facebook": "Facebook sizes, 60 %", "google-incast": "Google sizes, 55 % and 5 % incast"}
+NAMES = {"bfc": "BFC", "dctcp": "DCTCP", "ideal-fq": "Ideal-FQ", "dctcp@hpcc-sim": "DCTCP, hpcc-sim order"}
+STYLE = {
+    "svg.hashsalt": "backwater",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#888888",
+    "figure.facecolor": "white",
+}
+
+
+def run(place: Path) -> None:
+    """Runs the experiments, and takes from them what the documents show. Finished runs are not run again."""
+    for name in GALLERY:
+        experiment = Experiment(experiments.known()[name], scale="quick")
+        results = experiment.run(place / name, store=place / ".store", force=True)
+        results.report(formats=("svg",))
+        shutil.copyfile(results.path / "figures" / "panels.svg", PLACE / "gallery" / f"{name}.svg")
+        if name == "bfc-fig9":
+            write("slowdown", slowdown_data(results))
+
+
+def slowdown_data(results: Results) -> dict[str, Any]:
+    """The p99 of slowdown by flow size, with its interval over the seeds, and what was run."""
+    page = report.page_data([results])
+    rows = [
+        {
+            "variant": shown["name"],
+            "size_bytes": row["size_high_bytes"],
+            "p99": row["p99"],
+            "bounds": row.get("p99_bounds"),
+        }
+        for shown in page["runs"]
+        if shown["name"] in SCHEMES
+        for row in shown["slowdown"]["background"]
+        if row["size_high_bytes"] is not None
+    ]
+    told = ("version", "commit", "scale")
+    seeds = sorted({one.scenario["seed"] for one in results.runs})
+    return {**{key: results.manifest.get(key) for key in told}, "seeds": seeds, "rows": rows}
+
+
+def speed_data(files: list[Path]) -> dict[str, Any]:
+    """Packet-hops a second and peak memory of each row of the benchmark that the chart shows."""
+    kept = ("scenario", "scheme", "threads", "packet_hops_per_s", "peak_rss_mb")
+    rows = [row for file in files for row in json.loads(file.read_text(encoding="utf-8"))]
+    return {"rows": [{key: row[key] for key in kept} for row in rows if row["scenario"] in SCENARIOS]}
+
+
+def slowdown(data: dict[str, Any]) -> Figure:
+    figure = Figure(figsize=(7.6, 3.8), layout="constrained")
+    axes = figure.subplots()
+    beside: dict[str, tuple[float, float, str]] = {}
+    for i, scheme in enumerate(SCHEMES):
+        rows = [row for row in data["rows"] if row["variant"] == scheme and row["p99"] is not None]
+        sizes, values = [row["size_bytes"] for row in rows], [row["p99"] for row in rows]
+        look = {"color": "#777777", "linestyle": "--"} if scheme.startswith("Ideal") else {"color": COLOURS[i]}
+        axes.plot(sizes, values, marker=MARKERS[i], markersize=4, **look)
+        if all(row["bounds"] for row in rows):
+            low, high = zip(*(row["bounds"] for row in rows), strict=True)
+            axes.fill_between(sizes, low, high, color=look["color"], alpha=0.15, linewidth=0)
+        beside[scheme] = (sizes[0], values[0], look["color"])
+    above = 0.0
+    for scheme, (size, value, colour) in sorted(beside.items(), key=lambda item: item[1][1]):
+        value = max(value, APART * above)
+        above = value
+        axes.annotate(scheme, (size, value), (-8, 0), textcoords="offset points", ha="right", va="center",
+                      color=colour, weight="bold")  # fmt: skip
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="flow size",
+        ylabel="p99 slowdown (lower is better)",
+        xlim=(330, 4e6),
+        ylim=(2, 500),
+    )
+    named(axes, "x", {1e3: "1 KB", 1e4: "10 KB", 1e5: "100 KB", 1e6: "1 MB"})
+    named(axes, "y", {3: "3", 10: "10", 30: "30", 100: "100", 300: "300"})
+    axes.grid(alpha=0.25)
+    return figure
+
+
+def speed(data: dict[str, Any]) -> Figure:
+    figure = Figure(figsize=(7.6, 2.6), layout="constrained")
+    both = figure.subplots(1, len(SCENARIOS), sharex=True, sharey=True)
+    for axes, (scenario, title) in zip(both, SCENARIOS.items(), strict=True):
+        rows = {(row["scheme"], row["threads"]): row for row in data["rows"] if row["scenario"] == scenario}
+        for y, scheme in enumerate(NAMES):
+            for threads, colour in ((2, "#9fc0ea"), (1, COLOURS[0])):
+                if row := rows.get((scheme, threads)):
+                    millions = row["packet_hops_per_s"] / 1e6
+                    axes.barh(y, millions, height=0.6, color=colour, label=f"{threads} thread{'s' * (threads > 1)}")
+                    inside = threads == 1
+                    axes.annotate(f"{millions:.1f}", (millions, y), (-3 if inside else 3, 0),
+                                  textcoords="offset points", ha="right" if inside else "left", va="center",
+                                  size=8, color="white" if inside else "black")  # fmt: skip
+        axes.set(title=title, xlabel="million packet-hops/s", yticks=range(len(NAMES)), yticklabels=NAMES.values())
+        axes.title.set_size(10)
+    both[0].invert_yaxis()
+    handles, labels = both[0].get_legend_handles_labels()
+    legend = dict(zip(labels, handles, strict=True))
+    figure.legend(legend.values(), legend.keys(), loc="outside upper right", ncols=2, frameon=False, fontsize=9)
+    return figure
+
+
+def named(axes: Axes, axis: str, ticks: dict[float, str]) -> None:
+    """Ticks at these values, with these words, and no others."""
+    getattr(axes, f"set_{axis}ticks")(list(ticks), list(ticks.values()))
+    getattr(axes, f"{axis}axis").set_minor_locator(mpl.ticker.NullLocator())
+
+
+CHARTS = {"slowdown": slowdown, "speed": speed}
+
+
+def draw(place: Path) -> None:
+    """Each chart as SVG, from its data in PLACE."""
+    for name, make in CHARTS.items():
+        with mpl.rc_context():
+            mpl.rcdefaults()
+            mpl.rcParams.update(STYLE)
+            figure = make(json.loads((PLACE / f"{name}.json").read_text(encoding="utf-8")))
+            FigureCanvasSVG(figure)
+            figure.savefig(place / f"{name}.svg", metadata={"Date": None})
+
+
+def main(what: str, *files: str) -> None:
+    match what, list(map(Path, files)):
+        case "run", [place]:
+            run(place)
+        case "speed", [_, *_] as measured:
+            write("speed", speed_data(measured))
+        case "draw", []:
+            draw(PLACE)
+        case _:
+            raise SystemExit(__doc__)
+
+
+def write(name: str, data: dict[str, Any]) -> None:
+    rows = ",\n  ".join(json.dumps(row) for row in data.pop("rows"))
+    head = "".join(f" {json.dumps(key)}: {json.dumps(value)},\n" for key, value in data.items())
+    (PLACE / f"{name}.json").write_text(f'{{\n{head} "rows": [\n  {rows}\n ]\n}}\n', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*(sys.argv[1:] or [""]))

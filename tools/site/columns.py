@@ -1,0 +1,29 @@
+"""Reference page of the tables that a run writes: every column with its type, unit and meaning."""
+
+from __future__ import annotations
+
+from backwater import summaries, tables
+from backwater.cli.schema import shown
+
+HEAD = """# Tables and columns
+
+A run writes each table as `RUN/TABLE.parquet`. Python reads it with `results.table("flows")` and queries it with
+`results.sql`, and then it begins with a column `label`, the name of the run. Times are picoseconds.
+
+This page is generated. `backwater schema TABLE` prints the same. [Scenario files](../scenarios.md#measure) says which
+tables are off by default.
+"""
+
+
+def pages() -> dict[str, str]:
+    known = {summaries.TABLE: list(summaries.COLUMNS), **tables.schemas()}
+    parts = [HEAD]
+    for name, columns in known.items():
+        rows = [
+            f"| `{one['name']}` | {shown(one['type'])} | {one['unit'] or ''} | {one['description']} |".replace(
+                "\n", " "
+            )
+            for one in columns
+        ]
+        parts += [f"## `{name}`\n", "| column | type | unit | meaning |", "|---|---|---|---|", *rows, ""]
+    return {"reference/tables.md": "\n".join(parts)}
