@@ -237,6 +237,7 @@ def run_named(name: str) -> dict[str, object]:
     pause = {"pause": {"pfc_pauses": 0}}
     common = {
         "name": name,
+        "shown": name,
         "variant": name,
         "point": {},
         "slot": 0,
