@@ -4,7 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`partition`] | interface of one thread's nodes, which the loop of a run drives |
-//! | [`setup`], [`build`] | construction of partitions from a scenario |
+//! | [`setup`], [`mod@build`] | construction of partitions from a scenario |
 //! | [`nodes`], [`typed_partition`] | nodes of one thread, by type, and the partition that they make |
 //! | [`windows`] | events of a window, node by node |
 //! | [`hpcc`] | events in the order of the HPCC simulator |

@@ -12,7 +12,7 @@
 //!   window is full, its send time may have passed already. Then nothing wakes the NIC before the next ACK, although
 //!   other pairs wait for their send times.
 //! * When routes change, the list is emptied and finished pairs are removed. The others are listed again in the order
-//!   in which a hash table is walked ([`crate::hash_order`]), and the link is polled after each.
+//!   in which a hash table is walked (`hash_order`), and the link is polled after each.
 //! * A pause of a traffic class holds its pairs; the round robin skips them.
 //! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set; with several
 //!   classes, a pause of class 3.
@@ -50,7 +50,7 @@ struct Anew {
     waiting: Vec<Pair>,
 }
 
-/// Place of a queue pair in the list, or [`NOT_LISTED`].
+/// Place of a queue pair in the list, or `NOT_LISTED`.
 #[derive(Clone, Copy, Debug)]
 pub struct Place(u32);
 

@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`simulation`] | choice of the engine for a scenario, its run, and the outcome |
+//! | `simulation` | choice of the engine for a scenario, its run, and the outcome |
 //! | `run` | the loop of a run: windows, threads, samples |
 //! | [`workload`] | flows in order of arrival, and the loads they offer |
 //! | [`samples`] | tables of samples |

@@ -1,7 +1,7 @@
 //! BFC's backpressure with two extensions: early resume, and credits of links.
 //!
 //! A separate type, so that plain BFC does not pay for the extensions. Sources of the parts: [`Bfc`],
-//! [`early_resume`](super::early_resume), [`credits`](super::credits).
+//! `early_resume`, `credits`.
 
 use super::credits::{Gate, Grants};
 use super::early_resume::Holders;

@@ -13,7 +13,7 @@ use backwater_types::{Extension, Frame, Instant, Packet, QueueId, QueueMap};
 /// Traffic classes of IEEE 802.1Q.
 pub(crate) const CLASSES: usize = 8;
 
-/// Up to [`CLASSES`] FIFOs, served round robin.
+/// Up to `CLASSES` FIFOs, served round robin.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
     fifos: [Fifo; CLASSES],

@@ -3,7 +3,7 @@
 //!
 //! Nodes run as in [`crate::node_by_node`], and each event has a stamp that says when it was scheduled. Two nodes A and
 //! B may each send a frame to a switch at nanosecond 100, and both arrive at nanosecond 1100. By then the window of
-//! nanosecond 100 is over, and [`super::ranks`] has given both frames a rank in the whole network. The switch therefore
+//! nanosecond 100 is over, and `ranks` has given both frames a rank in the whole network. The switch therefore
 //! knows which frame ns-3 would have scheduled first, on whatever threads A and B ran. That module goes through the
 //! example step by step.
 //!

@@ -86,7 +86,7 @@ impl Load {
         (expected > 0.0).then_some(Load { sampling_error, arrivals, size })
     }
 
-    /// Whether the arrivals agree with the requested load, within [`TOLERATED`] or within the sampling error.
+    /// Whether the arrivals agree with the requested load, within `TOLERATED` or within the sampling error.
     pub fn is_as_asked(&self) -> bool {
         self.arrivals.is_one() && self.size.is_one()
     }

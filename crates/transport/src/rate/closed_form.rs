@@ -58,6 +58,6 @@ pub trait ClosedForm: Control {
     fn carried(_params: &Self::Params) -> Bytes {
         Bytes(0)
     }
-    /// Whether control reads [`Site::base_rtt`].
+    /// Whether control reads [`Site::base_rtt`](crate::Site::base_rtt).
     const ASKS_BASE_RTT: bool = false;
 }
