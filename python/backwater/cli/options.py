@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -62,6 +62,15 @@ def unpercented(change: str) -> str:
         return change
     shares = re.sub(r"(?<![\w.])" + PERCENT.pattern + r"(?!\w)", lambda one: format(Decimal(one[1]) / 100, "f"), value)
     return f"{key}={shares}"
+
+
+PARSERS: dict[str, Callable[[str], Any]] = {"N": whole(), "X": real}
+"""How a value with this metavar is read; any other is text."""
+
+
+def valued(name: str, metavar: str, told: str, panel: str) -> Any:
+    """An option with a value, for `Annotated`."""
+    return typer.Option(name, metavar=metavar, parser=PARSERS.get(metavar), help=told, rich_help_panel=panel)
 
 
 Sets = Annotated[

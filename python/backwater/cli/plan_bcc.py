@@ -11,7 +11,7 @@ import typer
 
 from backwater import _core, disk, signals
 from backwater.cli.exits import stoppable
-from backwater.cli.options import Json, quantity, real, unpercented, whole
+from backwater.cli.options import Json, quantity, unpercented, valued
 from backwater.cli.printing import print_json
 from backwater.plan import bcc, bcc_config, bcc_trial, flowsail
 from backwater.sweep import Watch
@@ -26,167 +26,85 @@ def plan_bcc(
     rtt: Annotated[str, typer.Option("--rtt", metavar="TIME", help="Set the base round-trip time, hosts included.")],
     chip: Annotated[
         str,
-        typer.Option(
-            "--chip",
-            metavar="CHIP",
-            help="Take ports, rate and memory of a chip that `backwater list chips` names.",
-            rich_help_panel=SWITCH,
-        ),
+        valued("--chip", "CHIP", "Take ports, rate and memory of a chip that `backwater list chips` names.", SWITCH),
     ] = "tomahawk",
     rate: Annotated[
-        str | None,
-        typer.Option(
-            "--rate", metavar="RATE", help="Set the rate of a port. [default: the chip's]", rich_help_panel=SWITCH
-        ),
+        str | None, valued("--rate", "RATE", "Set the rate of a port. [default: the chip's]", SWITCH)
     ] = None,
     ports: Annotated[
-        int | None,
-        typer.Option(
-            "--ports",
-            metavar="N",
-            parser=whole(),
-            help="Set the number of ports of one pool. [default: the chip's]",
-            rich_help_panel=SWITCH,
-        ),
+        int | None, valued("--ports", "N", "Set the number of ports of one pool. [default: the chip's]", SWITCH)
     ] = None,
     capacity: Annotated[
         str | None,
-        typer.Option(
+        valued(
             "--capacity",
-            metavar="RATE",
-            help="Set the sum of the rates of all ports of the pool, if they differ. [default: all at --rate]",
-            rich_help_panel=SWITCH,
+            "RATE",
+            "Set the sum of the rates of all ports of the pool, if they differ. [default: all at --rate]",
+            SWITCH,
         ),
     ] = None,
     buffer: Annotated[
-        str | None,
-        typer.Option(
-            "--buffer", metavar="SIZE", help="Set the size of one pool. [default: the chip's]", rich_help_panel=SWITCH
-        ),
+        str | None, valued("--buffer", "SIZE", "Set the size of one pool. [default: the chip's]", SWITCH)
     ] = None,
     private: Annotated[
         str | None,
-        typer.Option(
-            "--private",
-            metavar="SIZE",
-            help="Set the least memory that is reserved for a queue. [default: the chip's]",
-            rich_help_panel=SWITCH,
-        ),
+        valued("--private", "SIZE", "Set the least memory that is reserved for a queue. [default: the chip's]", SWITCH),
     ] = None,
     alpha: Annotated[
         str | None,
-        typer.Option(
-            "--alpha",
-            metavar="X",
-            help="Set the alpha of every queue, such as 4 or 1/2. [default: the chip's]",
-            rich_help_panel=SWITCH,
-        ),
+        valued("--alpha", "RATIO", "Set the alpha of every queue, such as 4 or 1/2. [default: the chip's]", SWITCH),
     ] = None,
     alphas: Annotated[
         str | None,
-        typer.Option(
-            "--alphas",
-            metavar="LIST",
-            help="Set the alpha of each queue of a port, such as 4,1. The smallest decides.",
-            rich_help_panel=SWITCH,
-        ),
+        valued("--alphas", "LIST", "Set the alpha of each queue of a port, such as 4,1. The smallest decides.", SWITCH),
     ] = None,
-    queues: Annotated[
-        int,
-        typer.Option(
-            "--queues", metavar="N", parser=whole(), help="Set the number of queues of a port.", rich_help_panel=SWITCH
-        ),
-    ] = 1,
+    queues: Annotated[int, valued("--queues", "N", "Set the number of queues of a port.", SWITCH)] = 1,
     units: Annotated[
-        str,
-        typer.Option(
-            "--units",
-            metavar="UNITS",
-            help="Read sizes as decimal, or binary as the authors' simulations do.",
-            rich_help_panel=SWITCH,
-        ),
+        str, valued("--units", "UNITS", "Read sizes as decimal, or binary as the authors' simulations do.", SWITCH)
     ] = "decimal",
     lambda_: Annotated[
         float,
-        typer.Option(
+        valued(
             "--lambda",
-            metavar="X",
-            parser=real,
-            help="Set the share of C RTT that the congested queue needs for full rate: 0.72 for DCTCP, 1 for ECN*.",
-            rich_help_panel=MARKING,
+            "X",
+            "Set the share of C RTT that the congested queue needs for full rate: 0.72 for DCTCP, 1 for ECN*.",
+            MARKING,
         ),
     ] = bcc.LAMBDA,
     h: Annotated[
         str,
-        typer.Option(
+        valued(
             "--h",
-            metavar="TIME",
-            help="Set the width of the marking range, Kmax - Kmin, as the time that the whole pool takes to drain it.",
-            rich_help_panel=MARKING,
+            "TIME",
+            "Set the width of the marking range, Kmax - Kmin, as the time that the whole pool takes to drain it.",
+            MARKING,
         ),
     ] = "8 us",
     pmax: Annotated[
         float,
-        typer.Option(
-            "--pmax",
-            metavar="X",
-            parser=real,
-            help="Set the share of packets that are marked just below Kmax, such as 0.1 or 10%.",
-            rich_help_panel=MARKING,
-        ),
+        valued("--pmax", "X", "Set the share of packets that are marked just below Kmax, such as 0.1 or 10%.", MARKING),
     ] = bcc.PMAX,
     variant: Annotated[
-        str,
-        typer.Option(
-            "--variant",
-            metavar="VARIANT",
-            help="Compute red, or cut-off with one threshold midway.",
-            rich_help_panel=MARKING,
-        ),
+        str, valued("--variant", "VARIANT", "Compute red, or cut-off with one threshold midway.", MARKING)
     ] = "red",
     config: Annotated[
         str | None,
-        typer.Option(
+        valued(
             "--config",
-            metavar="SYSTEM",
-            help=f"Print the configuration of a system: {', '.join(bcc_config.SYSTEMS)} or all.",
-            rich_help_panel=CONFIGURATION,
+            "SYSTEM",
+            f"Print the configuration of a system: {', '.join(bcc_config.SYSTEMS)} or all.",
+            CONFIGURATION,
         ),
     ] = None,
     name: Annotated[
-        str,
-        typer.Option(
-            "--name", metavar="NAME", help="Call the profile in the configuration NAME.", rich_help_panel=CONFIGURATION
-        ),
+        str, valued("--name", "NAME", "Call the profile in the configuration NAME.", CONFIGURATION)
     ] = "BCC",
-    queue: Annotated[
-        int,
-        typer.Option(
-            "--queue",
-            metavar="N",
-            parser=whole(),
-            help="Configure the queue with this number.",
-            rich_help_panel=CONFIGURATION,
-        ),
-    ] = 0,
+    queue: Annotated[int, valued("--queue", "N", "Configure the queue with this number.", CONFIGURATION)] = 0,
     interface: Annotated[
-        str | None,
-        typer.Option(
-            "--interface",
-            metavar="PORT",
-            help="Configure this port. The others are alike.",
-            rich_help_panel=CONFIGURATION,
-        ),
+        str | None, valued("--interface", "PORT", "Configure this port. The others are alike.", CONFIGURATION)
     ] = None,
     kilo: Annotated[
-        int,
-        typer.Option(
-            "--kilo",
-            metavar="N",
-            parser=whole(),
-            help="Count N bytes as a KB of the system; 1024 is safe in either case.",
-            rich_help_panel=CONFIGURATION,
-        ),
+        int, valued("--kilo", "N", "Count N bytes as a KB of the system; 1024 is safe in either case.", CONFIGURATION)
     ] = 1000,
     bare: Annotated[
         bool, typer.Option("--bare", help="Print the configuration alone.", rich_help_panel=CONFIGURATION)
@@ -206,28 +124,12 @@ def plan_bcc(
         ),
     ] = False,
     flows: Annotated[
-        int | None,
-        typer.Option(
-            "--flows",
-            metavar="N",
-            parser=whole(),
-            help=f"Simulate N flows in each run. [default: {bcc_trial.FLOWS}]",
-            rich_help_panel=TRIAL,
-        ),
+        int | None, valued("--flows", "N", f"Simulate N flows in each run. [default: {bcc_trial.FLOWS}]", TRIAL)
     ] = None,
     loads: Annotated[
-        str | None,
-        typer.Option(
-            "--loads",
-            metavar="LIST",
-            help=f"Simulate the links at these loads. [default: {LOADS}]",
-            rich_help_panel=TRIAL,
-        ),
+        str | None, valued("--loads", "LIST", f"Simulate the links at these loads. [default: {LOADS}]", TRIAL)
     ] = None,
-    keep: Annotated[
-        Path | None,
-        typer.Option("--keep", metavar="DIR", help="Keep the simulation and its report in DIR.", rich_help_panel=TRIAL),
-    ] = None,
+    keep: Annotated[Path | None, valued("--keep", "DIR", "Keep the simulation and its report in DIR.", TRIAL)] = None,
     as_json: Json = False,
 ) -> None:
     """Compute BCC's thresholds for a switch.

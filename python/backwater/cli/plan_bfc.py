@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from backwater import _core
-from backwater.cli.options import Json, quantity, real, whole
+from backwater.cli.options import Json, quantity, valued
 from backwater.cli.printing import print_json
 from backwater.plan import bcc, bfc, flowsail
 from backwater.terminal import out
@@ -18,97 +16,50 @@ SWITCH, TRAFFIC = "The switch", "The traffic"
 def plan_bfc(
     chip: Annotated[
         str | None,
-        typer.Option(
-            "--chip",
-            metavar="CHIP",
-            help="Take ports, rate, queues and buffer of a chip that `backwater list chips` names.",
-            rich_help_panel=SWITCH,
+        valued(
+            "--chip", "CHIP", "Take ports, rate, queues and buffer of a chip that `backwater list chips` names.", SWITCH
         ),
     ] = None,
-    ports: Annotated[
-        int | None,
-        typer.Option(
-            "--ports",
-            metavar="N",
-            parser=whole(),
-            help="Set the number of ports. [default: 128]",
-            rich_help_panel=SWITCH,
-        ),
-    ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            "--rate", metavar="RATE", help="Set the rate of a port. [default: 100 Gbps]", rich_help_panel=SWITCH
-        ),
-    ] = None,
+    ports: Annotated[int | None, valued("--ports", "N", "Set the number of ports. [default: 128]", SWITCH)] = None,
+    rate: Annotated[str | None, valued("--rate", "RATE", "Set the rate of a port. [default: 100 Gbps]", SWITCH)] = None,
     queues: Annotated[
         int | None,
-        typer.Option(
-            "--queues",
-            metavar="N",
-            parser=whole(),
-            help="Set the number of hardware queues of a port; one is for control. [default: 32]",
-            rich_help_panel=SWITCH,
+        valued(
+            "--queues", "N", "Set the number of hardware queues of a port; one is for control. [default: 32]", SWITCH
         ),
     ] = None,
     cell: Annotated[
-        str | None,
-        typer.Option(
-            "--cell",
-            metavar="SIZE",
-            help="Set the size of a cell of the buffer. [default: 176 B]",
-            rich_help_panel=SWITCH,
-        ),
+        str | None, valued("--cell", "SIZE", "Set the size of a cell of the buffer. [default: 176 B]", SWITCH)
     ] = None,
     pipelines: Annotated[
-        int | None,
-        typer.Option(
-            "--pipelines",
-            metavar="N",
-            parser=whole(),
-            help="Set the number of ingress pipelines. [default: 4]",
-            rich_help_panel=SWITCH,
-        ),
+        int | None, valued("--pipelines", "N", "Set the number of ingress pipelines. [default: 4]", SWITCH)
     ] = None,
     hrtt: Annotated[
-        str | None,
-        typer.Option(
-            "--hrtt", metavar="TIME", help="Set the round-trip time of one hop. [default: 2 us]", rich_help_panel=SWITCH
-        ),
+        str | None, valued("--hrtt", "TIME", "Set the round-trip time of one hop. [default: 2 us]", SWITCH)
     ] = None,
     buffer: Annotated[
-        str | None,
-        typer.Option(
-            "--buffer", metavar="SIZE", help="Set the buffer of the switch. [default: 12 MB]", rich_help_panel=SWITCH
-        ),
+        str | None, valued("--buffer", "SIZE", "Set the buffer of the switch. [default: 12 MB]", SWITCH)
     ] = None,
     workload: Annotated[
         str | None,
-        typer.Option(
+        valued(
             "--workload",
-            metavar="TABLE",
-            help="Compute the queues for these flow sizes: a table of `backwater list workloads`, or a CSV file.",
-            rich_help_panel=TRAFFIC,
+            "TABLE",
+            "Compute the queues for these flow sizes: a table of `backwater list workloads`, or a CSV file.",
+            TRAFFIC,
         ),
     ] = None,
     load: Annotated[
         float | None,
-        typer.Option(
-            "--load",
-            metavar="X",
-            parser=real,
-            help="Set the load of a port, headers included, such as 0.8 or 80%. [default: 0.8]",
-            rich_help_panel=TRAFFIC,
-        ),
+        valued("--load", "X", "Set the load of a port, headers included, such as 0.8 or 80%. [default: 0.8]", TRAFFIC),
     ] = None,
     target: Annotated[
         float | None,
-        typer.Option(
+        valued(
             "--target",
-            metavar="X",
-            parser=real,
-            help="Set the share of time, or flows, that may lack a queue, such as 1%. [default: 0.01]",
-            rich_help_panel=TRAFFIC,
+            "X",
+            "Set the share of time, or flows, that may lack a queue, such as 1%. [default: 0.01]",
+            TRAFFIC,
         ),
     ] = None,
     as_json: Json = False,

@@ -9,7 +9,7 @@ import typer
 
 from backwater import _core
 from backwater.api import Experiment
-from backwater.cli.options import Json, Scale, Sets, all_sets, quantity, real, whole
+from backwater.cli.options import Json, Scale, Sets, all_sets, quantity, valued
 from backwater.cli.printing import print_json
 from backwater.compute import running
 from backwater.hpcc import fct
@@ -31,126 +31,52 @@ def plan_flowsail(
     ] = None,
     sets: Sets = None,
     scale: Scale = None,
-    ports: Annotated[
-        int | None,
-        typer.Option(
-            "--ports",
-            metavar="N",
-            parser=whole(),
-            help="Set the number of ports. [default: 32]",
-            rich_help_panel=SWITCH,
-        ),
-    ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            "--rate", metavar="RATE", help="Set the rate of a port. [default: 100 Gbps]", rich_help_panel=SWITCH
-        ),
-    ] = None,
+    ports: Annotated[int | None, valued("--ports", "N", "Set the number of ports. [default: 32]", SWITCH)] = None,
+    rate: Annotated[str | None, valued("--rate", "RATE", "Set the rate of a port. [default: 100 Gbps]", SWITCH)] = None,
     delay: Annotated[
         str | None,
-        typer.Option(
-            "--delay",
-            metavar="TIME",
-            help="Set the propagation delay of a link, half of the round-trip time of one hop.",
-            rich_help_panel=SWITCH,
+        valued(
+            "--delay", "TIME", "Set the propagation delay of a link, half of the round-trip time of one hop.", SWITCH
         ),
     ] = None,
     hrtt: Annotated[
-        str | None,
-        typer.Option(
-            "--hrtt", metavar="TIME", help="Set the round-trip time of one hop. [default: 2 us]", rich_help_panel=SWITCH
-        ),
+        str | None, valued("--hrtt", "TIME", "Set the round-trip time of one hop. [default: 2 us]", SWITCH)
     ] = None,
     queues: Annotated[
         int | None,
-        typer.Option(
-            "--queues",
-            metavar="N",
-            parser=whole(),
-            help="Set the number of data queues of a port, all groups together. [default: 8]",
-            rich_help_panel=SWITCH,
-        ),
+        valued("--queues", "N", "Set the number of data queues of a port, all groups together. [default: 8]", SWITCH),
     ] = None,
     isolation_queues: Annotated[
         int | None,
-        typer.Option(
-            "--isolation-queues",
-            metavar="N",
-            parser=whole(),
-            help="Set the number of isolation queues of each group. [default: 1]",
-            rich_help_panel=SWITCH,
-        ),
+        valued("--isolation-queues", "N", "Set the number of isolation queues of each group. [default: 1]", SWITCH),
     ] = None,
     groups: Annotated[
-        int | None,
-        typer.Option(
-            "--groups",
-            metavar="N",
-            parser=whole(),
-            help="Set the number of priority groups. [default: 1]",
-            rich_help_panel=SWITCH,
-        ),
+        int | None, valued("--groups", "N", "Set the number of priority groups. [default: 1]", SWITCH)
     ] = None,
     flows: Annotated[
-        int | None,
-        typer.Option(
-            "--flows",
-            metavar="N",
-            parser=whole(),
-            help="Set the number of active flows in the switch. [default: 10000]",
-            rich_help_panel=SWITCH,
-        ),
+        int | None, valued("--flows", "N", "Set the number of active flows in the switch. [default: 10000]", SWITCH)
     ] = None,
     fingerprint: Annotated[
-        int | None,
-        typer.Option(
-            "--fingerprint",
-            metavar="N",
-            parser=whole(),
-            help="Set the number of bits of a fingerprint. [default: 24]",
-            rich_help_panel=SWITCH,
-        ),
+        int | None, valued("--fingerprint", "N", "Set the number of bits of a fingerprint. [default: 24]", SWITCH)
     ] = None,
     load_factor: Annotated[
-        float | None,
-        typer.Option(
-            "--load-factor",
-            metavar="X",
-            parser=real,
-            help="Set the load factor of the hash table. [default: 0.7]",
-            rich_help_panel=SWITCH,
-        ),
+        float | None, valued("--load-factor", "X", "Set the load factor of the hash table. [default: 0.7]", SWITCH)
     ] = None,
     packet: Annotated[
-        int | None,
-        typer.Option(
-            "--packet",
-            metavar="N",
-            parser=whole(),
-            help="Set the bytes of a full packet on the wire. [default: 1048]",
-            rich_help_panel=SWITCH,
-        ),
+        int | None, valued("--packet", "N", "Set the bytes of a full packet on the wire. [default: 1048]", SWITCH)
     ] = None,
     pauses_per_second: Annotated[
         float | None,
-        typer.Option(
+        valued(
             "--pauses-per-second",
-            metavar="X",
-            parser=real,
-            help="Set the number of PAUSE frames that the switch sends and receives in a second.",
-            rich_help_panel=CONTROL,
+            "X",
+            "Set the number of PAUSE frames that the switch sends and receives in a second.",
+            CONTROL,
         ),
     ] = None,
     paused_flows: Annotated[
         float | None,
-        typer.Option(
-            "--paused-flows",
-            metavar="X",
-            parser=real,
-            help="Set the mean number of paused flows, which a refresh repeats.",
-            rich_help_panel=CONTROL,
-        ),
+        valued("--paused-flows", "X", "Set the mean number of paused flows, which a refresh repeats.", CONTROL),
     ] = None,
     as_json: Json = False,
 ) -> None:
