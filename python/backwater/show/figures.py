@@ -44,6 +44,8 @@ SIZES = {"page": Size(7.0, 3), "column": Size(3.35, 1)}
 """Across both columns, which is the default, or in one of them."""
 PANEL_HEIGHT = 2.05
 """Inches; a legend has its own room above the panels."""
+TITLE = 28
+"""Characters of a line of a panel's title, as wide as the narrowest panel beside names of runs."""
 ROW_HEIGHT = 0.2
 """Inches of a row of a dot plot."""
 LEGEND_ROW = 0.17
@@ -357,7 +359,7 @@ def panels(wanted: list[dict[str, Any]], size: str = "page") -> Figure:
         else:
             here = draw_dots(axes, panel, names=names_at_left or any(lines) or not same_rows(wanted))
         beside |= here
-        axes.set_title("\n".join(textwrap.wrap(panel["label"], 34)), fontsize="medium")
+        axes.set_title("\n".join(textwrap.wrap(panel["label"], TITLE)), fontsize="medium")
     if beside and any(lines):
         figure.axes[0].plot([], [], "o", label="published", color="#5a6675", fillstyle="none", markersize=6)
     elif beside:
