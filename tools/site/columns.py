@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backwater import summaries, tables
 from backwater.cli.schema import shown
+from cells import cell
 
 HEAD = """# Tables and columns
 
@@ -20,9 +21,7 @@ def pages() -> dict[str, str]:
     parts = [HEAD]
     for name, columns in known.items():
         rows = [
-            f"| `{one['name']}` | {shown(one['type'])} | {one['unit'] or ''} | {one['description']} |".replace(
-                "\n", " "
-            )
+            f"| `{one['name']}` | {cell(shown(one['type']))} | {one['unit'] or ''} | {cell(one['description'])} |"
             for one in columns
         ]
         parts += [f"## `{name}`\n", "| column | type | unit | meaning |", "|---|---|---|---|", *rows, ""]

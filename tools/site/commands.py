@@ -7,6 +7,7 @@ from typing import Any
 
 from backwater import cli
 from backwater.cli.command import parts
+from cells import cell
 
 HEAD = """# Command line
 
@@ -46,7 +47,3 @@ def described(command: Any, name: str) -> Iterator[str]:
 
 def called(argument: Any) -> str:
     return (argument.metavar or argument.name.upper()) + ("..." if argument.nargs == -1 else "")
-
-
-def cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")

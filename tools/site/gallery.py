@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from backwater import experiments, ledger
+from cells import cell
 
 ROOT = Path(__file__).parents[2]
 PICTURES = "assets/figures/gallery"
@@ -65,7 +66,3 @@ def figure(name: str, rows: list[ledger.Row]) -> str:
     if left:
         lines += ["", f"Not run at this scale or by this version: {', '.join(left)}."]
     return "\n".join([*lines, ""])
-
-
-def cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")

@@ -9,6 +9,7 @@ from typing import Any
 
 from backwater import _core
 from backwater.compute import registry
+from cells import cell
 
 Node = dict[str, Any]
 FOLDER = "reference/keys"
@@ -62,10 +63,10 @@ class Reader:
 
     def resolved(self, node: Node) -> Node:
         """Without a reference, and without the alternative of being absent."""
-        for alternatives in (node.get("anyOf", []),):
-            present = [one for one in alternatives if one.get("type") != "null"]
-            if len(present) == 1 and len(alternatives) > 1:
-                return self.resolved({**present[0], **{k: v for k, v in node.items() if k != "anyOf"}})
+        alternatives = node.get("anyOf", [])
+        present = [one for one in alternatives if one.get("type") != "null"]
+        if len(present) == 1 and len(alternatives) > 1:
+            return self.resolved({**present[0], **{k: v for k, v in node.items() if k != "anyOf"}})
         if "$ref" in node:
             return {**self.definitions[name_of(node)], **{k: v for k, v in node.items() if k != "$ref"}}
         return node
@@ -167,7 +168,3 @@ def prose(node: Node) -> str:
 
 def shown(value: Any) -> str:
     return f"`{json.dumps(value)}`"
-
-
-def cell(text: str) -> str:
-    return text.replace("|", "\\|")
