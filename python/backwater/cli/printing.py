@@ -150,7 +150,15 @@ def told_claims(done: Results) -> list[str]:
     verdicts = Counter(row["verdict"] for row in done.claims)
     if not verdicts:
         return []
-    words = {"pass": "passed", "fail": "failed", "part": "passed in part", "direction": "in direction only"}
+    words = {
+        "pass": "passed",
+        "fail": "failed",
+        "part": "passed in part",
+        "direction": "in direction only",
+        "fact": "true by set-up",
+        "refers": "the same as others",
+        "not-run": "not run",
+    }
     counted = ", ".join(f"{verdicts[one]} {words.get(one, one)}" for one in VERDICTS if verdicts[one])
     return [f"Claims: {counted}. `backwater report {done.path} --claims` prints them."]
 

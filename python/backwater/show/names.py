@@ -1,4 +1,4 @@
-"""What runs are called where they are shown together."""
+"""Names of runs that are shown together."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def explain_command(place: Path, run: Run) -> dict[str, str] | None:
 
 
 def left_out(opened: list[Results]) -> set[Path]:
-    """Directories of runs that no chart draws: they only show what claims come to without what they credit."""
+    """Directories of runs that no chart draws: ablations, which only test the claims."""
     lacking = [(run, claims.only_lacking(one)) for one in opened for run in one.runs]
     return {run.path for run, variants in lacking if run.params.get("variant", run.label) in variants}
 

@@ -3,7 +3,7 @@ const header = () => {
   const seeds = Math.max(...data.runs.map((run) => run.seeds?.length ?? 1)), undrawn = data.undrawn.join(", ");
   const notes = [
     seeds > 1 ? `Numbers are means over ${seeds} seeds with 95 % intervals; distributions hold the samples of all seeds.` : "",
-    undrawn ? `Charts leave out ${undrawn}, which only ${data.undrawn.length > 1 ? "show" : "shows"} what the claims come to without the mechanism that they credit. The tables have it.` : ""];
+    undrawn ? `Charts leave out ${undrawn}, which ${data.undrawn.length > 1 ? "run" : "runs"} without the mechanism that the claims credit. The tables have ${data.undrawn.length > 1 ? "them" : "it"}.` : ""];
   return el("header", {},
     el("h1", {}, data.name),
     data.description ? el("p", { class: "lead" }, data.description) : null,

@@ -40,7 +40,7 @@ let runs = inSweep ? data.runs.filter((run) => pointName(run.point) === pointAsk
 // A scheme that cannot be built, such as ideal fair queueing, is a bound and no contender.
 const canWin = (run) => !run.ideal && !run.left_out;
 
-// Variants that only show what claims come to without what they credit would take the scale of a chart.
+// An ablation, which only tests the claims, would set the scale of a chart.
 const drawn = (some) => some.filter((run) => !run.left_out);
 // Packets that were lost: surplus credits are dropped by design.
 const lost = (run) => sum(Object.entries(run.summary.drops).map(([reason, packets]) => (reason === "credit" ? 0 : packets)));
