@@ -171,7 +171,9 @@ def test_failed_claims_are_one_line_and_a_table_where_it_is_asked_for(cli: Cli, 
     (tmp_path / "mine.toml").write_text(f'extends = "{smoke}"\n{text}'.replace("kind =", "kind ="))
     done = cli("run", "mine.toml", "--out", "a", "--seeds", 2)
     assert done.returncode == 1, done.stdout
-    assert done.stdout.splitlines()[-1] == "Claims: 1 failed, 1 true by set-up. `backwater report a --claims` prints them."
+    assert (
+        done.stdout.splitlines()[-1] == "Claims: 1 failed, 1 true by set-up. `backwater report a --claims` prints them."
+    )
     assert "own.1" not in done.stdout
     asked = cli("run", "mine.toml", "--out", "b", "--seeds", 2, "--claims")
     assert asked.returncode == 1

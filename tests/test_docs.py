@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 import yaml
 
-from backwater import Experiment, _core, experiments, tables
+from backwater import Experiment, _core, cli, experiments, tables
+from backwater.cli.command import refuse_moved
 from conftest import ROOT
 
 SCENARIOS = (ROOT / "docs" / "scenarios.md").read_text()
 EXPERIMENTS = (ROOT / "experiments" / "README.md").read_text()
+SHELL = {"", "sh", "console", "text"}
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "experiments" / "README.md"])
 
 
@@ -78,3 +82,33 @@ def test_the_citation_names_this_version() -> None:
     assert citation["version"] == importlib.metadata.version("backwater")
     assert citation["license"] == ["Apache-2.0", "MIT"]
     assert citation["authors"]
+
+
+def commands_of(text: str) -> list[list[str]]:
+    """Words after `backwater` of every command in the code blocks of a document."""
+    found = []
+    for language, block in re.findall(r"^ *```(\w*)[^\n]*\n(.*?)^ *```$", text, flags=re.MULTILINE | re.DOTALL):
+        if language not in SHELL:
+            continue
+        for line in block.replace("\\\n", " ").splitlines():
+            if command := re.match(r"\s*(?:\$ )?(?:\S+/)?backwater (?=[a-z-])(.*)", line):
+                words = shlex.split(command[1], comments=True)
+                found.append(list(itertools.takewhile(lambda word: word not in (">", "|", "&&", "2>&1"), words)))
+    return found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_commands_of_documents_are_understood(document: Path) -> None:
+    commands = dict(cli.tree())
+    for words in commands_of(document.read_text()):
+        refuse_moved(words)
+        name = next((name for name in (" ".join(words[:2]), words[0]) if name in commands), None)
+        assert name is not None or words == ["--version"], words
+        if name is not None:
+            commands[name].make_context(name, words[len(name.split()) :])  # Raises on what it does not take.
+
+
+def test_a_command_that_moved_is_found_in_a_document() -> None:
+    (words,) = commands_of("```sh\nbackwater explain runs/a --flow 3 --json - # one\n```\n")
+    with pytest.raises(_core.InputError, match="--json prints to standard output"):
+        refuse_moved(words)
