@@ -15,6 +15,9 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 
 RUST := Cargo.toml Cargo.lock $(shell find crates data -type f -not -path '*/target/*' 2>/dev/null)
 
+# Beside `test-python`, without the jobs of make: cargo would warn at each test that it cannot share them.
+CARGO := env -u MAKEFLAGS cargo
+
 # What has to build where there is no standard library, and a target that has none.
 CORES := cargo check --locked -p backwater-types -p backwater-dataplane -p backwater-transport -p backwater-nic --no-default-features
 BARE := x86_64-unknown-none
@@ -50,8 +53,8 @@ test: ## everything that takes minutes at most, Rust and Python side by side
 	$(MAKE) --no-print-directory --jobs=2 test-rust test-python
 
 test-rust: ## unit, property and closed-form tests; the cores without std
-	cargo test --workspace --locked
-	cargo test --release --locked -p backwater-sim --test published
+	$(CARGO) test --workspace --locked
+	$(CARGO) test --release --locked -p backwater-sim --test published
 	if rustup target add $(BARE) 2>/dev/null; then $(CORES) --target $(BARE); else $(CORES); \
 		echo "No $(BARE) to be had: this showed only that the cores name nothing of std, not that nothing below them does."; fi
 
