@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -91,3 +92,15 @@ def test_charts_are_what_their_data_draw(tmp_path: Path) -> None:
     figures.draw(tmp_path)
     for name in figures.CHARTS:
         assert (tmp_path / f"{name}.svg").read_bytes() == (figures.PLACE / f"{name}.svg").read_bytes(), name
+    data = json.loads((figures.PLACE / "speed.json").read_text())
+    for document, text in figures.speed_texts(data).items():
+        assert figures.between_marks(document.read_text(), text) == document.read_text(), document
+
+
+def test_the_median_of_rounds_is_shown(tmp_path: Path) -> None:
+    row = {"scenario": "facebook", "scheme": "bfc", "threads": 1, "peak_rss_mb": 26.4}
+    files = [tmp_path / f"{speed}.json" for speed in (10, 30, 11)]
+    for file in files:
+        file.write_text(json.dumps([{**row, "packet_hops_per_s": int(file.stem) * 1e6}, {**row, "scheme": "other"}]))
+    (shown,) = figures.speed_data(files)["rows"]
+    assert (shown["packet_hops_per_s"], shown["rounds"]) == (11e6, 3)

@@ -2,7 +2,7 @@
 
 python tools/figures.py run DIR        runs the experiments into DIR: data of a chart, pictures of the gallery
 python tools/figures.py speed FILE...  takes the data of the speed chart from what `make bench` wrote
-python tools/figures.py draw           draws both charts from their data
+python tools/figures.py draw           draws both charts from their data, and writes speeds into the documents
 
 Data and charts are in `docs/assets/figures` and are committed. The same data give the same bytes.
 """
@@ -12,7 +12,9 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import textwrap
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import matplotlib as mpl
@@ -24,7 +26,8 @@ from backwater import Experiment, Results, experiments
 from backwater.show import report
 from backwater.show.figures import COLOURS, MARKERS
 
-PLACE = Path(__file__).parents[1] / "docs" / "assets" / "figures"
+ROOT = Path(__file__).parents[1]
+PLACE = ROOT / "docs" / "assets" / "figures"
 GALLERY = ("bfc-fig2", "bfc-fig9", "bfc-fig30", "flowsail-fig6", "bcc-fig2")
 """Experiments whose panels the gallery shows, one of each kind; each runs in a minute or two at quick scale."""
 SCHEMES = ("BFC", "Ideal-FQ", "HPCC", "DCTCP", "DCQCN")
@@ -75,10 +78,48 @@ def slowdown_data(results: Results) -> dict[str, Any]:
 
 
 def speed_data(files: list[Path]) -> dict[str, Any]:
-    """Packet-hops a second and peak memory of each row of the benchmark that the chart shows."""
-    kept = ("scenario", "scheme", "threads", "packet_hops_per_s", "peak_rss_mb")
-    rows = [row for file in files for row in json.loads(file.read_text(encoding="utf-8"))]
-    return {"rows": [{key: row[key] for key in kept} for row in rows if row["scenario"] in SCENARIOS]}
+    """Packet-hops a second and peak memory of each row of the benchmark that the chart shows: medians of all files."""
+    measured: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    for row in (row for file in files for row in json.loads(file.read_text(encoding="utf-8"))):
+        if row["scenario"] in SCENARIOS and row["scheme"] in NAMES:
+            measured.setdefault((row["scenario"], row["scheme"], row["threads"]), []).append(row)
+    rows = [
+        {
+            "scenario": scenario,
+            "scheme": scheme,
+            "threads": threads,
+            "packet_hops_per_s": round(median(row["packet_hops_per_s"] for row in rounds), -5),
+            "peak_rss_mb": round(median(row["peak_rss_mb"] for row in rounds)),
+            "rounds": len(rounds),
+        }
+        for (scenario, scheme, threads), rounds in sorted(measured.items())
+    ]
+    return {"rows": rows}
+
+
+def speed_texts(data: dict[str, Any]) -> dict[Path, str]:
+    """What the documents say of speed, by document: it stands there between two marks."""
+    rows = {(row["scenario"], row["scheme"], row["threads"]): row for row in data["rows"]}
+    lines = ["| traffic | scheme | one thread | two threads | peak memory |", "|---|---|---|---|---|"]
+    for scenario, traffic in SCENARIOS.items():
+        for scheme, name in NAMES.items():
+            one, two = rows[scenario, scheme, 1], rows[scenario, scheme, 2]
+            speeds = " | ".join(f"{row['packet_hops_per_s'] / 1e6:.1f}" for row in (one, two))
+            lines.append(f"| {traffic} | {name} | {speeds} | {two['peak_rss_mb']} MB |")
+    least, most = ({n: rows[scenario, "bfc", n] for n in (1, 2)} for scenario in ("google-incast", "facebook"))
+    spans = [f"{least[n]['packet_hops_per_s'] / 1e6:.0f} to {most[n]['packet_hops_per_s'] / 1e6:.0f}" for n in (1, 2)]
+    sentence = (
+        f"On two cores of an AMD EPYC, BFC crosses {spans[0]} million links a second with one thread and {spans[1]} "
+        f"million with two, in {most[2]['peak_rss_mb']} to {least[2]['peak_rss_mb']} MB."
+    )
+    return {ROOT / "docs/speed.md": "\n".join(lines), ROOT / "README.md": textwrap.fill(sentence, 120)}
+
+
+def between_marks(document: str, text: str) -> str:
+    """The document with `text` between its two marks."""
+    begin, end = "<!-- speed, written by `make figures` -->", "<!-- end -->"
+    before, _, rest = document.partition(begin)
+    return f"{before}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}"
 
 
 def slowdown(data: dict[str, Any]) -> Figure:
@@ -165,6 +206,9 @@ def main(what: str, *files: str) -> None:
             write("speed", speed_data(measured))
         case "draw", []:
             draw(PLACE)
+            data = json.loads((PLACE / "speed.json").read_text(encoding="utf-8"))
+            for document, text in speed_texts(data).items():
+                document.write_text(between_marks(document.read_text(encoding="utf-8"), text), encoding="utf-8")
         case _:
             raise SystemExit(__doc__)
 
