@@ -44,7 +44,7 @@ SIZES = {"page": Size(7.0, 3), "column": Size(3.35, 1)}
 """Across both columns, which is the default, or in one of them."""
 PANEL_HEIGHT = 2.05
 """Inches; a legend has its own room above the panels."""
-TITLE = 28
+TITLE = 30
 """Characters of a line of a panel's title, as wide as the narrowest panel beside names of runs."""
 ROW_HEIGHT = 0.2
 """Inches of a row of a dot plot."""
@@ -359,7 +359,7 @@ def panels(wanted: list[dict[str, Any]], size: str = "page") -> Figure:
         else:
             here = draw_dots(axes, panel, names=names_at_left or any(lines) or not same_rows(wanted))
         beside |= here
-        axes.set_title("\n".join(textwrap.wrap(panel["label"], TITLE)), fontsize="medium")
+        axes.set_title(title_lines(panel["label"]), fontsize="medium")
     if beside and any(lines):
         figure.axes[0].plot([], [], "o", label="published", color="#5a6675", fillstyle="none", markersize=6)
     elif beside:
@@ -367,6 +367,12 @@ def panels(wanted: list[dict[str, Any]], size: str = "page") -> Figure:
     if count or beside:
         legend(figure, count + beside)
     return figure
+
+
+def title_lines(label: str) -> str:
+    """A panel's title in lines that fit; a number stays with its unit."""
+    whole = re.sub(r"(?<=\d) (?=(?:[KMG]?B|[num]?s|[KMG]bps)\b)", "\N{NO-BREAK SPACE}", label)
+    return "\n".join(textwrap.wrap(whole, TITLE))
 
 
 def axis_of(runs: list[dict[str, Any]]) -> str:
