@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from backwater import Experiment, InputError, deadlock
+from backwater import Experiment, InputError
+from backwater.deadlock import search as deadlock
 from conftest import ROOT, Cli
 
 RING = ROOT / "experiments" / "deadlock" / "five.toml"

@@ -6,7 +6,7 @@ from backwater import entry
 
 
 def command() -> None:
-    from backwater import cli  # Takes half a second, in which signals are heard already.
+    from backwater import cli  # Takes a tenth of a second, in which signals are heard already.
 
     cli.main()
 

@@ -19,9 +19,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, deadlock, disk, experiments, results, sweep
+from backwater import _core, disk, experiments, results, sweep
 from backwater.cluster import connected
 from backwater.compute.registry import SCHEMAS
+from backwater.deadlock import search as deadlock
 from backwater.events import Wanted
 from backwater.judge import claims
 from backwater.making import Making, make

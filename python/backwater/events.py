@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 
 from backwater import _core, disk, tables
+from backwater.ranges import EVENTS_AT_MOST
 
-AT_MOST = 1_000_000
 TABLES = (".parquet", ".arrow")
 TRACES = (".json", ".json.gz")
 UNITS_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
@@ -34,7 +34,7 @@ class Wanted:
     place: Path
     from_ps: int = 0
     until_ps: int = END
-    at_most: int = AT_MOST
+    at_most: int = EVENTS_AT_MOST
 
     @property
     def asked(self) -> tuple[int, int, int]:
@@ -52,7 +52,7 @@ def wanted(place: Path, span: str | None, at_most: int | None) -> Wanted:
     from_ps, until_ps = (0, END) if span is None else span_of(span)
     if at_most is not None and not 1 <= at_most <= 10**8:
         raise _core.InputError(f"--events-max {at_most}: expected 1 to 100000000")
-    return Wanted(place, from_ps, until_ps, at_most or AT_MOST)
+    return Wanted(place, from_ps, until_ps, at_most or EVENTS_AT_MOST)
 
 
 def of_runs(wanted: Wanted, labels: list[str], *, force: bool) -> dict[str, Wanted]:

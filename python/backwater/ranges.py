@@ -1,10 +1,14 @@
-"""Ranges of values on the command line."""
+"""Ranges and defaults that the help of a command names. It imports little, so that help is quick."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from backwater._core import InputError
+
+THREADS_MAX = 1024
+EVENTS_AT_MOST = 1_000_000
+"""Events of a run that are recorded if nobody says how many."""
 
 
 def plain(value: float) -> str:

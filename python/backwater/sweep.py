@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from backwater import _core, events, memory
 from backwater.compute import running
+from backwater.ranges import THREADS_MAX
 from backwater.results import Run
 from backwater.signals import Stop
 from backwater.writer import Shipped, Writer
@@ -33,7 +34,6 @@ MEMORY_SHARE = 0.8
 MEMORY_UNKNOWN_MB = 900
 """Where the system does not say how much there is."""
 POLL_S = 0.1
-THREADS_MAX = 1024
 THREADS_PER_PROCESSOR = 4
 """More than this only wait for each other."""
 

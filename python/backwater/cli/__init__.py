@@ -5,6 +5,7 @@ command       how commands read arguments and write help
 everywhere    options of every command               options     options of several commands
 places        where experiments are written          experiment  one experiment from its runs to its report
 printing      results as tables                      exits       exit codes, messages and signals
+later         imports that wait until a command works
 
 For a reference, walk `tree()`: each command has `help` (split by `command.parts`) and `params` with `opts`, `metavar`,
 `help`, `required`, `default` and `rich_help_panel`.

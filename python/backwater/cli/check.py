@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from rich.table import Table
-
-from backwater import check as estimates
-from backwater.api import Experiment
+from backwater.cli.later import when_used
 from backwater.cli.options import Json, Scale, Scenarios, Seeds, Sets, Threads, all_sets
-from backwater.cli.printing import print_json
-from backwater.compute import running
-from backwater.terminal import answer, count, out, size, some, span
+
+with when_used():
+    from backwater import api, terminal
+    from backwater import check as estimates
+    from backwater.cli import printing
+    from backwater.compute import running
 
 
 def check(
@@ -33,24 +33,26 @@ def check(
     """
     found: list[dict[str, Any]] = []
     for path in scenario:
-        experiment = Experiment.from_arguments(path, all_sets(sets, seeds), scale)
+        experiment = api.Experiment.from_arguments(path, all_sets(sets, seeds), scale)
         if any(map(running.is_computation, experiment.scenarios.values())):
             kinds = list(dict.fromkeys(map(running.kind_of, experiment.scenarios.values())))
             found.append({"scenario": str(path), "computations": len(experiment.labels), "kinds": kinds})
             if not as_json:
-                answer(f"{path}: valid. {some(len(experiment.labels), 'computation')} of {', '.join(kinds)}.")
+                terminal.answer(
+                    f"{path}: valid. {terminal.some(len(experiment.labels), 'computation')} of {', '.join(kinds)}."
+                )
             continue
         estimate = estimates.estimate(experiment, threads)
         found.append({"scenario": str(path), **dataclasses.asdict(estimate)})
         if not as_json:
             tell(f"{path}: valid.", experiment.name, estimate)
     if as_json:
-        print_json(found)
+        printing.print_json(found)
 
 
 def tell(first: str, name: str, estimate: estimates.Estimate) -> None:
     """A table with a row for each run, and the whole in a sentence."""
-    table = Table(title=name, title_justify="left", title_style="bold")
+    table = terminal.Table(title=name, title_justify="left", title_style="bold")
     for heading in ("run", "scheme", "seeds", "flows", "packet-hops", "simulated", "time", "memory"):
         table.add_column(heading, justify="left" if heading in ("run", "scheme") else "right")
     for row in estimate.rows:
@@ -58,15 +60,15 @@ def tell(first: str, name: str, estimate: estimates.Estimate) -> None:
             row.label,
             row.scheme,
             str(row.seeds),
-            count(row.flows),
-            count(row.packet_hops),
-            span(row.sim_time_ps * 1e-12),
-            span(row.wall_s),
-            size(row.memory_mb * 1e6),
+            terminal.count(row.flows),
+            terminal.count(row.packet_hops),
+            terminal.span(row.sim_time_ps * 1e-12),
+            terminal.span(row.wall_s),
+            terminal.size(row.memory_mb * 1e6),
         )
-    out.print(table)
-    answer(
-        f"{first} All runs: about {span(estimate.wall_s)} on {estimate.threads} threads at "
-        f"{count(estimate.hops_per_s)} packet-hops/s each (measured now), "
-        f"{size(estimate.memory_mb * 1e6)} of memory."
+    terminal.out.print(table)
+    terminal.answer(
+        f"{first} All runs: about {terminal.span(estimate.wall_s)} on {estimate.threads} threads at "
+        f"{terminal.count(estimate.hops_per_s)} packet-hops/s each (measured now), "
+        f"{terminal.size(estimate.memory_mb * 1e6)} of memory."
     )

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from backwater._core import InputError
-from backwater.cli import everywhere
+from backwater.cli import everywhere, later
 from backwater.cli.catalogue import COMMANDS, MOVED, Entry, Family
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
@@ -26,6 +26,10 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         return with_common(super().get_params(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        later.load_all()
+        return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         arguments = [param for param in self.params if isinstance(param, TyperArgument)]

@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
-from backwater.api import Results
+from backwater.cli.later import when_used
 from backwater.cli.options import Json, RunDirs, short
-from backwater.cli.printing import print_json
-from backwater.show import compare as side_by_side
-from backwater.terminal import out
+
+with when_used():
+    from backwater import api, terminal
+    from backwater.cli import printing
+    from backwater.show import compare as side_by_side
 
 
 def statistic(text: str) -> str:
@@ -40,10 +42,10 @@ def compare(
         backwater compare runs/fig9
         backwater compare runs/fig9 runs/mine --percentile mean
     """
-    opened = [Results(path) for path in run]
+    opened = [api.Results(path) for path in run]
     if as_json:
-        print_json(side_by_side.as_json(opened))
+        printing.print_json(side_by_side.as_json(opened))
         return
-    width = out.width if out.is_terminal else side_by_side.WIDTH
+    width = terminal.out.width if terminal.out.is_terminal else side_by_side.WIDTH
     for part in side_by_side.tables(opened, percentile, flow_class, width):
-        out.print(part)
+        terminal.out.print(part)

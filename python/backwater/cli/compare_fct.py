@@ -7,11 +7,14 @@ from typing import Annotated
 
 import typer
 
+from backwater.cli.later import when_used
 from backwater.cli.options import Json
-from backwater.cli.printing import print_json
-from backwater.hpcc import comparison, fct
-from backwater.show import compare_fct as flow_by_flow
-from backwater.terminal import out
+
+with when_used():
+    from backwater import terminal
+    from backwater.cli import printing
+    from backwater.hpcc import comparison, fct
+    from backwater.show import compare_fct as flow_by_flow
 
 
 def compare_fct(
@@ -40,9 +43,9 @@ def compare_fct(
     flow_by_flow.check_place(picture)
     done = comparison.compare(fct.open_any(a), fct.open_any(b), flow_class)
     if as_json:
-        print_json(flow_by_flow.as_json(done))
+        printing.print_json(flow_by_flow.as_json(done))
     else:
         for table in flow_by_flow.tables(done):
-            out.print(table)
+            terminal.out.print(table)
     if picture is not None:
         flow_by_flow.draw(done, picture)

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from backwater import _core, disk
-from backwater import deadlock as search
-from backwater.api import Experiment
 from backwater.cli.exits import FAILED
+from backwater.cli.later import when_used
 from backwater.cli.options import Json, Scale, Scenarios, Sets, all_sets, check_file
-from backwater.cli.printing import print_json, quietly
-from backwater.deadlock import words
-from backwater.terminal import answer, out, progress_of, say
+
+with when_used():
+    from backwater import api, terminal
+    from backwater.cli import printing
+    from backwater.deadlock import search, words
 
 
 def deadlock(
@@ -61,11 +61,11 @@ def deadlock(
             raise _core.InputError(f"--out {out_file}: is the scenario itself: expected another file, which extends it")
     acyclic, everything = True, []
     for path in paths:
-        experiment = Experiment.from_arguments(path, changes, scale)
+        experiment = api.Experiment.from_arguments(path, changes, scale)
         found: dict[str, search.Deadlock] = {}
-        with quietly(as_json):
+        with printing.quietly(as_json):
             for label, network in experiment.networks.items():
-                with progress_of(label) as progress:
+                with terminal.progress_of(label) as progress:
                     found[label] = search.search(network, failures, progress=progress)
         acyclic = acyclic and all(one.is_acyclic for one in found.values())
         everything.append({"scenario": str(path), "runs": {label: one.to_json() for label, one in found.items()}})
@@ -78,18 +78,18 @@ def deadlock(
             text_at = functools.partial(words.scenario_text, path, command, scenarios, all_found)
             write_scenario(out_file, text_at, changes, scale)
             if not as_json:
-                say(f"Written: {out_file}")
+                terminal.say(f"Written: {out_file}")
     if as_json:
-        print_json(everything)
+        printing.print_json(everything)
     raise typer.Exit(0 if acyclic else FAILED)
 
 
 def tell(path: Path, found: dict[str, search.Deadlock]) -> None:
     """What goes round in each run; runs with the same cycles together."""
     for labels, one in together(found):
-        answer(f"{path}: {', '.join(labels)}")
+        terminal.answer(f"{path}: {', '.join(labels)}")
         for line in words.told(one):
-            out.print(line) if isinstance(line, Table) else answer(line)
+            terminal.out.print(line) if isinstance(line, terminal.Table) else terminal.answer(line)
 
 
 def write_scenario(file: Path, text_at: Callable[[Path], str], sets: list[str], scale: str | None) -> None:

@@ -9,14 +9,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from backwater import _core, versions
+from backwater.cli.later import when_used
 from backwater.cli.options import Json
-from backwater.cli.printing import print_json
-from backwater.store import NAME
-from backwater.sweep import memory_together_mb, threads_of
-from backwater.terminal import out, size
+
+with when_used():
+    from backwater import store as stores
+    from backwater import sweep as sweeping
+    from backwater import terminal
+    from backwater.cli import printing
 
 
 def doctor(as_json: Json = False) -> None:
@@ -29,9 +30,9 @@ def doctor(as_json: Json = False) -> None:
     """
     found = facts()
     if as_json:
-        print_json(found)
+        printing.print_json(found)
         return
-    table = Table(box=None, pad_edge=False, show_header=False)
+    table = terminal.Table(box=None, pad_edge=False, show_header=False)
     told = {
         **found,
         "memory_free_bytes": told_size(found["memory_free_bytes"]),
@@ -40,7 +41,7 @@ def doctor(as_json: Json = False) -> None:
     }
     for name, value in told.items():
         table.add_row(name.removesuffix("_bytes").replace("_", " "), "-" if value is None else str(value))
-    out.print(table)
+    terminal.out.print(table)
 
 
 def facts() -> dict[str, Any]:
@@ -54,14 +55,14 @@ def facts() -> dict[str, Any]:
         "package": str(Path(__file__).parents[1]),
         "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
         "processors": os.cpu_count(),
-        "threads_by_default": threads_of(None),
+        "threads_by_default": sweeping.threads_of(None),
         "memory_free_bytes": _core.free_memory(),
-        "memory_used_at_most_bytes": round(memory_together_mb() * 1e6),
+        "memory_used_at_most_bytes": round(sweeping.memory_together_mb() * 1e6),
         "runs": str(runs),
-        "store": str(runs / NAME),
+        "store": str(runs / stores.NAME),
         "disk_free_bytes": shutil.disk_usage(standing).free,
     }
 
 
 def told_size(number: int | None) -> str | None:
-    return None if number is None else size(number)
+    return None if number is None else terminal.size(number)

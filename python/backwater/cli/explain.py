@@ -9,14 +9,16 @@ from typing import Annotated
 
 import typer
 
-from backwater import _core, events, kept, signals
-from backwater import explain as explaining
-from backwater.api import Results
+from backwater import _core, signals
+from backwater.cli.later import when_used
 from backwater.cli.options import Force, Json, check_file, percentile, whole
-from backwater.cli.printing import print_json, quietly
-from backwater.results import Run
-from backwater.show import explained as explained_page
-from backwater.terminal import answer, out, progress_of, say, some
+
+with when_used():
+    from backwater import api, events, kept, results, terminal
+    from backwater import explain as explaining
+    from backwater.cli import printing
+    from backwater.show import explained as explained_page
+
 
 WHICH, KEPT = "Which flows", "Where files go"
 FLOWS = 2**32 - 1
@@ -33,7 +35,7 @@ class Asked:
     below: int | None
     percentile: float
 
-    def explained(self, run: Run) -> explaining.Explained:
+    def explained(self, run: results.Run) -> explaining.Explained:
         """Runs `run` again with these flows followed."""
         table, tail = run.table("flows"), None
         if self.flows:
@@ -45,7 +47,9 @@ class Asked:
             slowdown = slow["slowdown"][slow.num_rows - 1].as_py()
             tail = explaining.Tail(self.percentile, self.flow_class, self.above, self.below, slow.num_rows, slowdown)
             chosen = slow.slice(0, explaining.FLOWS_MAX)
-        with progress_of(f"{run.label}: again, with {some(chosen.num_rows, 'flow')} followed") as progress:
+        with terminal.progress_of(
+            f"{run.label}: again, with {terminal.some(chosen.num_rows, 'flow')} followed"
+        ) as progress:
             return dataclasses.replace(run.explain_flows(chosen, progress=progress), tail=tail)
 
 
@@ -138,7 +142,7 @@ def explain(
         backwater explain runs/fig9 --run BFC --below 3KB --page
         backwater explain runs/mine --flow 17
     """
-    opened = Results(run)
+    opened = api.Results(run)
     runs = [one for name in names for one in opened.select(name)] if names else opened.runs
     if len(runs) != 1 and not names:
         raise _core.InputError(f"{run}: {len(runs)} runs: name some with --run; there is {', '.join(opened.summary)}")
@@ -157,7 +161,7 @@ def explain(
         opened.verify()
         kept.check(run)
     done = []
-    with quietly(as_json):
+    with printing.quietly(as_json):
         for one in runs:
             explained = asked.explained(one)
             done.append(explained)
@@ -169,19 +173,19 @@ def explain(
             kept.keep(run, done)
             left = f"the explanation is stored in {run}; `backwater report {run}` writes the report"
             with signals.during(None, lambda: left):
-                made = Results(run).report()
-            say(f"Report: {made}")
+                made = api.Results(run).report()
+            terminal.say(f"Report: {made}")
     if as_json:
-        print_json(explained_page.as_json(done, summary=not flow))
+        printing.print_json(explained_page.as_json(done, summary=not flow))
 
 
-def tell(explained: explaining.Explained, run: Run, worst: int) -> None:
+def tell(explained: explaining.Explained, run: results.Run, worst: int) -> None:
     """Flows of a run one by one, and a tail as a whole."""
-    say(f"{run.label}: the same run (digest {run.digest[:16]})")
+    terminal.say(f"{run.label}: the same run (digest {run.digest[:16]})")
     if explained.tail is not None:
-        answer(explained_page.told(explained))
-        out.print(explained_page.cause_table(explained, f"{run.label}: where these flows spent their time"))
+        terminal.answer(explained_page.told(explained))
+        terminal.out.print(explained_page.cause_table(explained, f"{run.label}: where these flows spent their time"))
     numbers = explained.flows["flow"].to_pylist()
     for one in numbers if explained.tail is None else numbers[:worst]:
         for line in explained_page.flow_lines(explained, one):
-            answer(line)
+            terminal.answer(line)

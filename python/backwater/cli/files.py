@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from backwater import _core
-from backwater.api import Experiment
+from backwater.cli.later import when_used
 from backwater.cli.options import Force, OneScenario, Scale, Sets, all_sets
-from backwater.compute import running
-from backwater.hpcc import exporter, fct, importer
-from backwater.results import Run, without_seed
-from backwater.terminal import say, some
+
+with when_used():
+    from backwater import api, results, terminal
+    from backwater.compute import running
+    from backwater.hpcc import exporter, fct, importer
 
 
 def import_hpcc(
@@ -45,7 +46,7 @@ def import_hpcc(
         raise _core.InputError(f"--out {out_file}: expected a name that ends in .toml")
     imported = importer.read(topology, flows, config, transport, out_file.stem)
     for line in importer.summary(imported, importer.write(imported, out_file, force=force)):
-        say(line)
+        terminal.say(line)
 
 
 def export_hpcc(
@@ -67,7 +68,7 @@ def export_hpcc(
         backwater export hpcc mine.toml theirs
         backwater export hpcc bfc-fig9 theirs --scale smoke --run BFC
     """
-    runs = Experiment.from_arguments(scenario, all_sets(sets, None), scale).plan["runs"]
+    runs = api.Experiment.from_arguments(scenario, all_sets(sets, None), scale).plan["runs"]
     running.networks(scenario, [run["scenario"] for run in runs])
     chosen = runs if name is None else named(runs, name)
     if not chosen or (name is None and len(runs) > 1):
@@ -78,15 +79,15 @@ def export_hpcc(
         exported = exporter.read(run["scenario"])
         into = place if len(chosen) == 1 else place / run["label"]
         exporter.write(exported, into, force=force)
-        say(f"{into}: {', '.join(exported.files)}: {exported.summary}")
+        terminal.say(f"{into}: {', '.join(exported.files)}: {exported.summary}")
         for note in exported.notes:
-            say(f"Not the same there: {note}")
+            terminal.say(f"Not the same there: {note}")
 
 
 def named(runs: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     """The run of a plan with this label, or all seeds of a variant."""
     exact = [run for run in runs if run["label"] == name]
-    seeds = [run for run in runs if without_seed(run["label"], run["params"]) == name]
+    seeds = [run for run in runs if results.without_seed(run["label"], run["params"]) == name]
     return exact or seeds or [run for run in runs if run["params"].get("variant") == name]
 
 
@@ -107,14 +108,14 @@ def export_fct(
     write_fct(runs, dict(zip(labels, fct.destinations(file, labels, force=force), strict=True)))
 
 
-def write_fct(runs: list[Run], files: dict[str, Path]) -> None:
+def write_fct(runs: list[results.Run], files: dict[str, Path]) -> None:
     """Writes the files of runs by their labels, and says so."""
     for run in runs:
         finished = fct.write(run, files[run.label])
-        left = f", {some(finished.unfinished, 'flow')} did not finish" if finished.unfinished else ""
-        say(f"{files[run.label]}: {some(len(finished), 'flow')} of {run.label}{left}")
+        left = f", {terminal.some(finished.unfinished, 'flow')} did not finish" if finished.unfinished else ""
+        terminal.say(f"{files[run.label]}: {terminal.some(len(finished), 'flow')} of {run.label}{left}")
         if run.scenario["measure"]["slowdown"] != "hpcc-sim":
-            say(
+            terminal.say(
                 "Note: its last column is this run's own idle time, to the last byte at the receiver; "
                 'that simulator\'s needs measure.slowdown = "hpcc-sim"'
             )

@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from backwater import _core
 from backwater import experiments as published
 from backwater._core import InputError
-from backwater.api import Results
+from backwater.cli.later import when_used
 from backwater.cli.options import Json
-from backwater.cli.printing import print_json
-from backwater.plan import bcc
-from backwater.results import MANIFEST
-from backwater.terminal import out, say, size
+
+with when_used():
+    from backwater import api, results, terminal
+    from backwater.cli import printing
+    from backwater.plan import bcc
+
 
 RUNS = Path("runs")
 
@@ -77,9 +78,9 @@ def workload(name: str) -> dict[str, Any]:
     points = table["points"]
     return {
         "name": name,
-        "mean size": size(mean),
-        "smallest": size(next(at for at, share in points if share > 0)),
-        "largest": size(points[-1][0]),
+        "mean size": terminal.size(mean),
+        "smallest": terminal.size(next(at for at, share in points if share > 0)),
+        "largest": terminal.size(points[-1][0]),
         "mean_bytes": mean,
         "points": points,
     }
@@ -92,9 +93,9 @@ def chips(as_json: Json = False) -> None:
         backwater list chips
     """
     if as_json:
-        print_json(list(bcc.chips().values()))
+        printing.print_json(list(bcc.chips().values()))
     else:
-        out.print(bcc.chip_table())
+        terminal.out.print(bcc.chip_table())
 
 
 def runs(
@@ -114,7 +115,7 @@ def runs(
     rows: list[dict[str, Any]] = []
     for directory in run_directories(place):
         try:
-            done = Results(directory)
+            done = api.Results(directory)
         except InputError as error:
             rows.append({"path": str(directory), "experiment": "", "runs": "-", "state": str(error.problem or error)})
             continue
@@ -124,7 +125,7 @@ def runs(
             | {"digest": done.digest, "command": done.manifest["command"]}
         )
     if not rows and not as_json:
-        say(f"{place}: no run directories")
+        terminal.say(f"{place}: no run directories")
         return
     print_rows(rows, ["path", "experiment", "runs", "state"], as_json)
 
@@ -140,8 +141,8 @@ def run_directories(place: Path) -> list[Path]:
     found = {}
     for at, inner, files in os.walk(place):
         depth = len(Path(at).relative_to(place).parts)
-        if MANIFEST in files:
-            found[Path(at)] = (Path(at) / MANIFEST).stat().st_mtime
+        if results.MANIFEST in files:
+            found[Path(at)] = (Path(at) / results.MANIFEST).stat().st_mtime
             inner.clear()
         inner[:] = [] if depth >= 3 else [name for name in inner if not name.startswith(".")]
     return sorted(found, key=lambda directory: (found[directory], directory))
@@ -161,11 +162,11 @@ def newest(place: Path) -> Path:
 def print_rows(rows: Sequence[dict[str, Any]], headings: list[str], as_json: bool) -> None:
     """Some columns as a table, or everything as JSON."""
     if as_json:
-        print_json(rows)
+        printing.print_json(rows)
         return
-    table = Table(box=None, pad_edge=False)
+    table = terminal.Table(box=None, pad_edge=False)
     for heading in headings:
         table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(*(str(row.get(heading, "")) for heading in headings))
-    out.print(table)
+    terminal.out.print(table)

@@ -9,8 +9,11 @@ from typing import Annotated
 import typer
 
 from backwater import starter
+from backwater.cli.later import when_used
 from backwater.cli.options import Force
-from backwater.terminal import say, some
+
+with when_used():
+    from backwater import terminal
 
 
 def new(
@@ -41,8 +44,8 @@ def new(
     """
     schemes = [name.strip() for name in scheme.split(",") if name.strip()]
     started = starter.start(place, topology, schemes, workload, force=force)
-    each = f"about {some(started.flows, 'flow')} each"
-    say(f"{started.path}: {starter.TITLES[topology]}; {some(started.runs, 'run')}, {each}.")
+    each = f"about {terminal.some(started.flows, 'flow')} each"
+    terminal.say(f"{started.path}: {starter.TITLES[topology]}; {terminal.some(started.runs, 'run')}, {each}.")
     if started.flows < starter.FLOWS_FEW:
-        say("These are few flows for a result, since they are long: a longer run.duration gives more.")
-    say(f"Next: backwater run {shlex.quote(str(started.path))}")
+        terminal.say("These are few flows for a result, since they are long: a longer run.duration gives more.")
+    terminal.say(f"Next: backwater run {shlex.quote(str(started.path))}")

@@ -9,9 +9,12 @@ from typing import Annotated
 import typer
 
 from backwater._core import InputError
-from backwater.cli.lists import newest
-from backwater.show.report import PAGE
-from backwater.terminal import say
+from backwater.cli.later import when_used
+
+with when_used():
+    from backwater import terminal
+    from backwater.cli import lists
+    from backwater.show import report
 
 
 def open_report(
@@ -26,10 +29,10 @@ def open_report(
         backwater open
         backwater open runs/fig9
     """
-    found = newest(Path("runs")) if place is None else place
-    page = found if found.is_file() else found / PAGE
+    found = lists.newest(Path("runs")) if place is None else place
+    page = found if found.is_file() else found / report.PAGE
     if not page.is_file():
-        raise InputError(f"{found}: there is no {PAGE}; `backwater report {found}` writes it")
-    say(f"Opens {page}")
+        raise InputError(f"{found}: there is no {report.PAGE}; `backwater report {found}` writes it")
+    terminal.say(f"Opens {page}")
     if not webbrowser.open(page.resolve().as_uri()):
         raise InputError(f"{page}: no browser could be started; open this file yourself")

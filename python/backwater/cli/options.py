@@ -11,9 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from backwater import _core, disk
-from backwater.judge.measured import as_number
-from backwater.judge.measured import quantity as measured_quantity
-from backwater.sweep import THREADS_MAX
+from backwater.cli.later import when_used
+from backwater.ranges import THREADS_MAX
+
+with when_used():
+    from backwater.judge import measured
+
 
 WHAT, WHERE, HOW = "What to run", "Where files go", "How to run"
 """Panels of the commands that run experiments."""
@@ -163,10 +166,10 @@ def quantity(option: str, text: str | None, units: tuple[str, ...]) -> float | N
     """An option with a unit, in its base unit."""
     if text is None:
         return None
-    parts = measured_quantity(text)
+    parts = measured.quantity(text)
     if parts is None or parts[1] not in units:
         raise _core.InputError(f"{option} {text}: expected a number and one of {', '.join(units)}")
-    return float(f"{as_number(text, option):.12g}")  # 80 us is 8e-5, and not its neighbour.
+    return float(f"{measured.as_number(text, option):.12g}")  # 80 us is 8e-5, and not its neighbour.
 
 
 def check_file(option: str, file: Path) -> None:

@@ -11,12 +11,17 @@ import typer
 
 from backwater import _core, disk, signals
 from backwater.cli.exits import stoppable
+from backwater.cli.later import when_used
 from backwater.cli.options import Json, quantity, unpercented, valued
-from backwater.cli.printing import print_json
-from backwater.plan import bcc, bcc_config, bcc_trial, flowsail
-from backwater.sweep import Watch
-from backwater.terminal import out, progress_watch, say
-from backwater.writer import left_at, left_of
+from backwater.plan import bcc_config
+from backwater.plan.bcc_defaults import LAMBDA, PMAX, TRIAL_FLOWS
+
+with when_used():
+    from backwater import sweep as sweeping
+    from backwater import terminal, writer
+    from backwater.cli import printing
+    from backwater.plan import bcc, bcc_trial, flowsail
+
 
 SWITCH, MARKING, CONFIGURATION, TRIAL = "The switch", "The marking", "A configuration", "A trial"
 LOADS = "0.4,0.5,0.6,0.7,0.8,0.9"
@@ -70,7 +75,7 @@ def plan_bcc(
             "Set the share of C RTT that the congested queue needs for full rate: 0.72 for DCTCP, 1 for ECN*.",
             MARKING,
         ),
-    ] = bcc.LAMBDA,
+    ] = LAMBDA,
     h: Annotated[
         str,
         valued(
@@ -83,7 +88,7 @@ def plan_bcc(
     pmax: Annotated[
         float,
         valued("--pmax", "X", "Set the share of packets that are marked just below Kmax, such as 0.1 or 10%.", MARKING),
-    ] = bcc.PMAX,
+    ] = PMAX,
     variant: Annotated[
         str, valued("--variant", "VARIANT", "Compute red, or cut-off with one threshold midway.", MARKING)
     ] = "red",
@@ -124,7 +129,7 @@ def plan_bcc(
         ),
     ] = False,
     flows: Annotated[
-        int | None, valued("--flows", "N", f"Simulate N flows in each run. [default: {bcc_trial.FLOWS}]", TRIAL)
+        int | None, valued("--flows", "N", f"Simulate N flows in each run. [default: {TRIAL_FLOWS}]", TRIAL)
     ] = None,
     loads: Annotated[
         str | None, valued("--loads", "LIST", f"Simulate the links at these loads. [default: {LOADS}]", TRIAL)
@@ -185,17 +190,17 @@ def plan_bcc(
     shares = bcc.numbers("--loads", unpercented(f"={loads or LOADS}")[1:])
     if simulate:
         with (
-            stoppable(lambda: left_of(keep) if keep is not None else "nothing was kept") as stop,
-            progress_watch() if not as_json else contextlib.nullcontext(Watch()) as watch,
+            stoppable(lambda: writer.left_of(keep) if keep is not None else "nothing was kept") as stop,
+            terminal.progress_watch() if not as_json else contextlib.nullcontext(sweeping.Watch()) as watch,
         ):
-            done = bcc_trial.run(made, flows if flows is not None else bcc_trial.FLOWS, shares, keep, watch, stop)
+            done = bcc_trial.run(made, flows if flows is not None else TRIAL_FLOWS, shares, keep, watch, stop)
         if done.interrupted:
-            say(f"{signals.name()}: {left_at(done.path) if keep is not None else 'nothing was kept'}")
+            terminal.say(f"{signals.name()}: {writer.left_at(done.path) if keep is not None else 'nothing was kept'}")
             raise typer.Exit(signals.code())
         tried = bcc_trial.outcome(done)
     if as_json:
         shown = {"configurations": [vars(system) for system in systems], "simulated": tried}
-        print_json(bcc.as_json(made) | shown)
+        printing.print_json(bcc.as_json(made) | shown)
         return
     for warning in made.warnings:
         print(f"Warning: {warning}", file=sys.stderr)
@@ -203,10 +208,10 @@ def plan_bcc(
         print(systems[0].text)
         return
     for table in bcc.tables(made):
-        out.print(table)
+        terminal.out.print(table)
     if tried:
-        out.print(bcc_trial.table(tried))
+        terminal.out.print(bcc_trial.table(tried))
     if keep is not None and simulate:
-        say(f"Report: {keep / 'report.html'}")
+        terminal.say(f"Report: {keep / 'report.html'}")
     for system in systems:
         print("\n".join(["", *bcc_config.section(system)]).rstrip())

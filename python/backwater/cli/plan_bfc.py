@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from backwater import _core
+from backwater.cli.later import when_used
 from backwater.cli.options import Json, quantity, valued
-from backwater.cli.printing import print_json
-from backwater.plan import bcc, bfc, flowsail
-from backwater.terminal import out
+
+with when_used():
+    from backwater import terminal
+    from backwater.cli import printing
+    from backwater.plan import bcc, bfc, flowsail
+
 
 SWITCH, TRAFFIC = "The switch", "The traffic"
 
@@ -91,7 +95,7 @@ def plan_bfc(
             if value is not None:
                 raise _core.InputError(f"{option} {value:g}: expected --workload with it")
     if as_json:
-        print_json(bfc.as_json(switch, demand))
+        printing.print_json(bfc.as_json(switch, demand))
         return
     for table in bfc.tables(switch, demand):
-        out.print(table)
+        terminal.out.print(table)

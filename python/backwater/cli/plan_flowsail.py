@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 
 from backwater import _core
-from backwater.api import Experiment
+from backwater.cli.later import when_used
 from backwater.cli.options import Json, Scale, Sets, all_sets, quantity, valued
-from backwater.cli.printing import print_json
-from backwater.compute import running
-from backwater.hpcc import fct
-from backwater.plan import flowsail
-from backwater.terminal import out
+
+with when_used():
+    from backwater import api, terminal
+    from backwater.cli import printing
+    from backwater.compute import running
+    from backwater.hpcc import fct
+    from backwater.plan import flowsail
+
 
 SWITCH, CONTROL = "The switch", "The control frames"
 
@@ -118,7 +121,7 @@ def plan_flowsail(
         done = flowsail.first_of([(one, one.scenario) for one in fct.runs(run_dir)], run_dir)
         given = flowsail.described(done.scenario)
     elif scenario is not None:
-        runs = Experiment.from_arguments(scenario, all_sets(sets, None), scale).plan["runs"]
+        runs = api.Experiment.from_arguments(scenario, all_sets(sets, None), scale).plan["runs"]
         running.networks(scenario, [run["scenario"] for run in runs])
         given = flowsail.described(flowsail.first_of([(one["scenario"], one["scenario"]) for one in runs], scenario))
     elif sets or scale:
@@ -126,7 +129,7 @@ def plan_flowsail(
     switch = flowsail.Switch(**given | {key: value for key, value in asked.items() if value is not None})
     load = flowsail.stated(switch, pauses_per_second, paused_flows) if done is None else flowsail.measured(done)
     if as_json:
-        print_json(flowsail.as_json(switch, load))
+        printing.print_json(flowsail.as_json(switch, load))
         return
     for table in flowsail.tables(switch, load):
-        out.print(table)
+        terminal.out.print(table)

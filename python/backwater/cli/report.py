@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from backwater import _core
-from backwater.api import Results
+from backwater.cli.later import when_used
 from backwater.cli.options import Claims, Json, RunDirs
-from backwater.cli.printing import print_claims, print_json
-from backwater.show import report as page
-from backwater.terminal import say
+
+with when_used():
+    from backwater import api, terminal
+    from backwater.cli import printing
+    from backwater.show import report as page
 
 
 def report(
@@ -39,7 +41,7 @@ def report(
     for name in formats or ():
         if name not in page.FORMATS:
             raise _core.InputError(f"--format {name}: expected one of {', '.join(page.FORMATS)}")
-    opened = [Results(path) for path in run]
+    opened = [api.Results(path) for path in run]
     if out_dir is None and len(opened) > 1:
         raise _core.InputError("report of several runs: name a directory for it with --out")
     for one in opened:
@@ -47,10 +49,10 @@ def report(
     written = page.write(list(opened), out_dir or run[0], formats or page.FORMATS[:1])
     judged = [row for one in opened for row in one.claims]
     if claims and not as_json:
-        print_claims(judged)
+        printing.print_claims(judged)
     if as_json:
-        print_json(
+        printing.print_json(
             {"report": str(written), "answer": [line for one in opened for line in one.answer], "claims": judged}
         )
     else:
-        say(f"Report: {written}")
+        terminal.say(f"Report: {written}")

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import experiments, ledger, signals
-from backwater.api import Experiment, Results
-from backwater.cli.experiment import Chosen, Told, run_all
+from backwater import experiments, signals
+from backwater.cli.later import when_used
 from backwater.cli.options import (
     WHERE,
     Claims,
@@ -26,10 +25,14 @@ from backwater.cli.options import (
     all_sets,
     check_file,
 )
-from backwater.cli.places import destinations
-from backwater.cli.printing import print_json, quietly
 from backwater.cli.until import Budget, Until, goal
-from backwater.store import NAME
+
+with when_used():
+    from backwater import api, ledger
+    from backwater import store as stores
+    from backwater.cli import experiment as runner
+    from backwater.cli import places as placing
+    from backwater.cli import printing
 
 
 def reproduce(
@@ -71,12 +74,14 @@ def reproduce(
     """
     wanted = goal(until, budget)
     paths = experiments.find(experiment)
-    opened = [Experiment.from_arguments(path, all_sets(sets, None), scale) for path in paths.values()]
+    opened = [api.Experiment.from_arguments(path, all_sets(sets, None), scale) for path in paths.values()]
     if seeds is not None:
         # Of several experiments those whose seed is part of the set-up keep it; of one that is refused.
         free = [len(opened) == 1 or not (one.plan["seeds"] or {}).get("fixed") for one in opened]
         both = zip(opened, free, strict=True)
-        opened = [Experiment.from_arguments(one.path, all_sets(sets, seeds), scale) if f else one for one, f in both]
+        opened = [
+            api.Experiment.from_arguments(one.path, all_sets(sets, seeds), scale) if f else one for one, f in both
+        ]
     for identifier, one in zip(paths, opened, strict=True):
         one.invocation = ["reproduce", identifier]
     identifiers = {one.path: identifier for identifier, one in zip(paths, opened, strict=True)}
@@ -85,28 +90,28 @@ def reproduce(
         ledger.read(ledger_file)
     rows: dict[Path, list[dict[str, Any]]] = {one.path: [] for one in opened}
 
-    def publish(one: Experiment, done: Results) -> None:
+    def publish(one: api.Experiment, done: api.Results) -> None:
         """After each, for what is there if this ends before the last."""
         rows[one.path] = done.claims
         if ledger_file is not None:
             ledger.merge(ledger_file, ledger.rows(identifiers[one.path], done, one.command(None)))
 
-    places = destinations(opened, out_dir)
-    told = Told.TABLE if claims else Told.COUNTS
-    chosen = [Chosen(one, place, partial(publish, one), told) for one, place in zip(opened, places, strict=True)]
+    places = placing.destinations(opened, out_dir)
+    told = runner.Told.TABLE if claims else runner.Told.COUNTS
+    chosen = [runner.Chosen(one, place, partial(publish, one), told) for one, place in zip(opened, places, strict=True)]
     if store is None and (len(opened) > 1 or wanted):
-        store = places[0].parent / NAME
+        store = places[0].parent / stores.NAME
 
-    def run(some: list[Chosen], anew: bool) -> int:
-        return run_all(some, threads, force or anew, store=store, on=on)
+    def run(some: list[runner.Chosen], anew: bool) -> int:
+        return runner.run_all(some, threads, force or anew, store=store, on=on)
 
-    def again(one: Chosen, count: int) -> Chosen:
-        more = Experiment.from_arguments(one.experiment.path, all_sets(sets, count), scale)
+    def again(one: runner.Chosen, count: int) -> runner.Chosen:
+        more = api.Experiment.from_arguments(one.experiment.path, all_sets(sets, count), scale)
         more.invocation = one.experiment.invocation
-        return Chosen(more, one.place, partial(publish, more), told)
+        return runner.Chosen(more, one.place, partial(publish, more), told)
 
-    with quietly(as_json):
+    with printing.quietly(as_json):
         code = wanted.settle(chosen, again, run) if wanted else run(chosen, False)
     if as_json and not signals.heard:
-        print_json([row for listed in rows.values() for row in listed])
+        printing.print_json([row for listed in rows.values() for row in listed])
     raise typer.Exit(signals.code() if signals.heard else code)

@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
-from backwater import _core, events, signals
-from backwater.api import Experiment, Results
-from backwater.cli.experiment import Chosen, Told, run_all
-from backwater.cli.files import write_fct
+from backwater import _core, signals
+from backwater.cli.later import when_used
 from backwater.cli.options import (
     Claims,
     Force,
@@ -26,10 +24,16 @@ from backwater.cli.options import (
     all_sets,
     whole,
 )
-from backwater.cli.places import destinations
-from backwater.cli.printing import print_results_json, quietly
-from backwater.compute import running
-from backwater.hpcc import fct
+from backwater.ranges import EVENTS_AT_MOST
+
+with when_used():
+    from backwater import api, events
+    from backwater.cli import experiment as runner
+    from backwater.cli import files, printing
+    from backwater.cli import places as placing
+    from backwater.compute import running
+    from backwater.hpcc import fct
+
 
 RECORD = "What to record besides"
 
@@ -80,7 +84,7 @@ def run(
             "--events-max",
             metavar="N",
             parser=whole(1, 10**8),
-            help=f"Record at most the first N events of each run. [default: {events.AT_MOST}]",
+            help=f"Record at most the first N events of each run. [default: {EVENTS_AT_MOST}]",
             rich_help_panel=RECORD,
         ),
     ] = None,
@@ -95,29 +99,29 @@ def run(
         backwater run mine.toml --seeds 5 --out runs/mine
         backwater run mine.toml --set load=60% --events events.json
     """
-    opened = [Experiment.from_arguments(path, all_sets(sets, seeds), scale) for path in scenario]
+    opened = [api.Experiment.from_arguments(path, all_sets(sets, seeds), scale) for path in scenario]
     if fct_file is not None and len(opened) > 1:
         raise _core.InputError(
             f"--fct {fct_file}: expected one scenario; `backwater export fct` writes it for each run"
         )
     recorded = events_of(opened, events_file, events_span, events_max, force)
-    places = destinations(opened, out_dir)
+    places = placing.destinations(opened, out_dir)
     fct_files = [] if fct_file is None else fct.destinations(fct_file, opened[0].labels, force=force)
-    told = Told.TABLE if claims else Told.FAILED
-    chosen = [Chosen(one, place, told=told) for one, place in zip(opened, places, strict=True)]
-    with quietly(as_json):
-        code = run_all(chosen, threads, force, recorded, store, on)
+    told = runner.Told.TABLE if claims else runner.Told.FAILED
+    chosen = [runner.Chosen(one, place, told=told) for one, place in zip(opened, places, strict=True)]
+    with printing.quietly(as_json):
+        code = runner.run_all(chosen, threads, force, recorded, store, on)
     if signals.heard:
         raise typer.Exit(signals.code())
     if fct_files:
-        write_fct(Results(places[0]).runs, dict(zip(opened[0].labels, fct_files, strict=True)))
+        files.write_fct(api.Results(places[0]).runs, dict(zip(opened[0].labels, fct_files, strict=True)))
     if as_json:
-        print_results_json(places)
+        printing.print_results_json(places)
     raise typer.Exit(code)
 
 
 def events_of(
-    opened: list[Experiment], file: Path | None, span: str | None, at_most: int | None, force: bool
+    opened: list[api.Experiment], file: Path | None, span: str | None, at_most: int | None, force: bool
 ) -> dict[str, events.Wanted]:
     """Returns which events to record, by run.
 

@@ -7,11 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import _core, summaries, tables
-from backwater.cli.lists import print_rows
+from backwater import _core
+from backwater.cli.later import when_used
 from backwater.cli.options import Json
-from backwater.cli.printing import print_json
-from backwater.compute import registry
+
+with when_used():
+    from backwater import summaries, tables
+    from backwater.cli import lists, printing
+    from backwater.compute import registry
+
 
 SCENARIO = "scenario"
 
@@ -35,16 +39,16 @@ def schema(
     known = {**tables.schemas(), summaries.TABLE: list(summaries.COLUMNS)}
     if table is None:
         names = [*known, SCENARIO]
-        print_json(names) if as_json else print("\n".join(names))
+        printing.print_json(names) if as_json else print("\n".join(names))
     elif table == SCENARIO:
-        print_json(json.loads(_core.scenario_schema(registry.SCHEMAS)))
+        printing.print_json(json.loads(_core.scenario_schema(registry.SCHEMAS)))
     elif table in known:
         columns: list[dict[str, Any]] = [
             {"column": one["name"], "type": shown(one["type"]), "unit": one["unit"] or ""}
             | {"description": one["description"]}
             for one in known[table]
         ]
-        print_rows(columns, ["column", "type", "unit", "description"], as_json)
+        lists.print_rows(columns, ["column", "type", "unit", "description"], as_json)
     else:
         raise _core.InputError(f"schema {table}: no such table; there is {', '.join(known)}, and {SCENARIO}")
 

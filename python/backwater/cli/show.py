@@ -6,17 +6,17 @@ import difflib
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from backwater import _core, experiments
 from backwater._core import InputError
-from backwater.api import Experiment
-from backwater.cli.lists import known_schemes, workload
+from backwater.cli.later import when_used
 from backwater.cli.options import Json
-from backwater.cli.printing import print_json
-from backwater.plan import bcc
-from backwater.show.series import flat
-from backwater.terminal import out
+
+with when_used():
+    from backwater import api, terminal
+    from backwater.cli import lists, printing
+    from backwater.plan import bcc
+    from backwater.show import series
 
 
 def show(
@@ -37,25 +37,28 @@ def show(
     if name in experiments.known() or name not in facts():
         identifier = found_experiment(name)
         text = experiments.text(identifier)
-        print_json({"name": identifier, "scenario": text}) if as_json else print(text, end="")
+        printing.print_json({"name": identifier, "scenario": text}) if as_json else print(text, end="")
         return
     found = facts()[name]
-    if name in {one["name"] for one in known_schemes()}:
+    if name in {one["name"] for one in lists.known_schemes()}:
         found = found | preset(name)
     if as_json:
-        print_json(found)
+        printing.print_json(found)
         return
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for key, value in flat(found).items():
+    table = terminal.Table(box=None, pad_edge=False, show_header=False)
+    for key, value in series.flat(found).items():
         table.add_row(key, value)
-    out.print(table)
+    terminal.out.print(table)
 
 
 def facts() -> dict[str, dict[str, Any]]:
     """Schemes with their presets, size tables and chips by name."""
     return {
-        **{one["name"]: {key: one[key] for key in ("name", "title", "summary", "source")} for one in known_schemes()},
-        **{table: workload(table) for table in _core.size_tables()},
+        **{
+            one["name"]: {key: one[key] for key in ("name", "title", "summary", "source")}
+            for one in lists.known_schemes()
+        },
+        **{table: lists.workload(table) for table in _core.size_tables()},
         **bcc.chips(),
     }
 
@@ -68,7 +71,7 @@ def preset(scheme: str) -> dict[str, Any]:
         "workload": [{"kind": "background", "sizes": {"fixed": "10 KB"}, "load": 0.5, "load_of": "receivers"}],
         "run": {"duration": "100 us"},
     }
-    (resolved,) = Experiment(source).scenarios.values()
+    (resolved,) = api.Experiment(source).scenarios.values()
     return {key: resolved[key] for key in ("switch", "host")}
 
 

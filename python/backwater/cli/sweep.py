@@ -8,8 +8,7 @@ import typer
 
 from backwater import signals, vary
 from backwater._core import InputError
-from backwater.api import Experiment, Results
-from backwater.cli.experiment import Chosen, Told, run_all
+from backwater.cli.later import when_used
 from backwater.cli.options import (
     WHAT,
     Claims,
@@ -26,11 +25,13 @@ from backwater.cli.options import (
     all_sets,
     unpercented,
 )
-from backwater.cli.places import destinations
-from backwater.cli.printing import print_results_json, quietly
-from backwater.results import SUMMARY
-from backwater.store import NAME
-from backwater.terminal import say
+
+with when_used():
+    from backwater import api, results, terminal
+    from backwater import store as stores
+    from backwater.cli import experiment as runner
+    from backwater.cli import places as placing
+    from backwater.cli import printing
 
 
 def sweep(
@@ -66,20 +67,26 @@ def sweep(
     """
     asked = [*all_sets(sets, seeds), *(vary.as_set(unpercented(one)) for one in varied or [])]
     try:
-        experiment = Experiment.from_arguments(scenario, asked, scale)
+        experiment = api.Experiment.from_arguments(scenario, asked, scale)
     except InputError as error:
         raise InputError(vary.as_asked(str(error))) from error
     experiment.invocation = ["sweep", str(scenario)]
-    (place,) = destinations([experiment], out_dir)
+    (place,) = placing.destinations([experiment], out_dir)
 
-    def tell(done: Results) -> None:
-        say(f"Table: {done.path / SUMMARY}, a row for each run; `backwater schema summary` says what is in it")
+    def tell(done: api.Results) -> None:
+        terminal.say(
+            f"Table: {done.path / results.SUMMARY}, a row for each run; `backwater schema summary` says what is in it"
+        )
 
-    told = Told.TABLE if claims else Told.FAILED
-    with quietly(as_json):
-        code = run_all(
-            [Chosen(experiment, place, tell, told)], threads, force, store=store or place.parent / NAME, on=on
+    told = runner.Told.TABLE if claims else runner.Told.FAILED
+    with printing.quietly(as_json):
+        code = runner.run_all(
+            [runner.Chosen(experiment, place, tell, told)],
+            threads,
+            force,
+            store=store or place.parent / stores.NAME,
+            on=on,
         )
     if as_json and not signals.heard:
-        print_results_json([place])
+        printing.print_results_json([place])
     raise typer.Exit(signals.code() if signals.heard else code)

@@ -12,11 +12,14 @@ import typer
 
 from backwater import signals
 from backwater._core import InputError
-from backwater.api import Results
 from backwater.cli.exits import FAILED
-from backwater.cli.experiment import Chosen
+from backwater.cli.later import when_used
 from backwater.cli.options import WHAT
-from backwater.terminal import say
+
+with when_used():
+    from backwater import api, terminal
+    from backwater.cli import experiment as runner
+
 
 FEWEST = 5
 """Seeds after the first round, of an experiment that has one."""
@@ -52,9 +55,9 @@ class Goal:
 
     def settle(
         self,
-        chosen: list[Chosen],
-        again: Callable[[Chosen, int], Chosen],
-        run: Callable[[list[Chosen], bool], int],
+        chosen: list[runner.Chosen],
+        again: Callable[[runner.Chosen, int], runner.Chosen],
+        run: Callable[[list[runner.Chosen], bool], int],
     ) -> int:
         """Runs experiments, and those with too much undecided again with twice the seeds, and so on; says how to exit.
 
@@ -66,18 +69,18 @@ class Goal:
         left = chosen
         while not signals.heard:
             took_s = time.monotonic() - began
-            counts = {one.place: more for one in left if (more := self.next(Results(one.place)))}
+            counts = {one.place: more for one in left if (more := self.next(api.Results(one.place)))}
             if not counts:
                 break
             if 2 * took_s > self.budget_s:  # As many seeds as there are take as long again.
-                say("Another round would go beyond --budget")
+                terminal.say("Another round would go beyond --budget")
                 break
             left = [again(one, counts[one.place]) for one in left if one.place in counts]
             codes.append(run(left, True))
-        failed = any(is_failed(Results(one.place)) for one in chosen)
+        failed = any(is_failed(api.Results(one.place)) for one in chosen)
         return max([FAILED if failed else 0, *(code for code in codes if code > FAILED)])
 
-    def next(self, done: Results) -> int | None:
+    def next(self, done: api.Results) -> int | None:
         """How many seeds the next round has; None where nothing is left to settle, or nothing can be."""
         left = [row["claim"] for row in done.claims if row["verdict"] == "undecided"]
         if len(left) <= self.wanted or done.interrupted:
@@ -87,13 +90,15 @@ class Goal:
         more = max(FEWEST, 2 * count)
         told = f"{done.name}: undecided with {plural(count, 'seed')}: {', '.join(left)}"
         if seeds.get("fixed") or more > MOST:
-            say(f"{told}; " + ("its seeds are part of the set-up" if seeds.get("fixed") else "and that is enough"))
+            terminal.say(
+                f"{told}; " + ("its seeds are part of the set-up" if seeds.get("fixed") else "and that is enough")
+            )
             return None
-        say(f"{told}; next with {more}")
+        terminal.say(f"{told}; next with {more}")
         return more
 
 
-def is_failed(done: Results) -> bool:
+def is_failed(done: api.Results) -> bool:
     return not done.complete or any(row["verdict"] == "fail" for row in done.claims)
 
 

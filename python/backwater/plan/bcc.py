@@ -31,6 +31,7 @@ from rich.table import Table
 
 from backwater import _core
 from backwater._core import InputError
+from backwater.plan.bcc_defaults import LAMBDA, PMAX
 from backwater.ranges import plain, within
 from backwater.terminal import size, some, span
 
@@ -39,10 +40,7 @@ NUMBER = re.compile(
     r"-?[0-9]{1,18}/[1-9][0-9]{0,17}|-?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,2})?"
 )
 NUMBERS_MAX = 128
-LAMBDA = 0.72
-"""For DCTCP; 1 for ECN*, which halves its window at any mark."""
 H_S = 8e-6
-PMAX = 0.1
 DUST = 1e-6
 """Bytes that floating point may leave beside a whole number."""
 TOO_SMALL_H_S, TOO_SMALL_PMAX = 8e-6, 0.05

@@ -29,8 +29,6 @@ from backwater.sweep import Watch
 from backwater.terminal import count, size, span
 
 LOADS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-FLOWS = 10_000
-"""Of a run. All runs of the paper's pool take a minute on two processors."""
 MEAN_FLOW = 1.7e6
 """Of web search sizes, bytes."""
 PAPERS_WINDOW, PAPERS_BDP = 125, 1e6
