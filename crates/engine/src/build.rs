@@ -1,10 +1,7 @@
 //! Construction of partitions, with nodes of given types, from a blueprint.
 
 use crate::host::port::{EndHost, ExtensionOf, HostPort, HostSetup};
-use crate::keys::FlowKeys;
 use crate::link::Transit;
-use crate::link_meter::FlowsHeld;
-use crate::meters::{Census, DelayHistogram, Meters, ScheduledDelays, Valleys};
 use crate::nodes::Nodes;
 use crate::observe::EngineObserver;
 use crate::partition::Partition;
@@ -13,8 +10,11 @@ use crate::setup::Setup;
 use crate::switch_node::SwitchNode;
 use crate::typed_partition::{Exchange, TypedPartition};
 use crate::windows::Windows;
+use backwater_counters::link_meter::FlowsHeld;
+use backwater_counters::meters::{Census, DelayHistogram, Meters, ScheduledDelays, Valleys};
 use backwater_dataplane::{DataPlane, Grain, Shape};
 use backwater_fabric::blueprint::{Blueprint, HostPlan, SwitchPlan};
+use backwater_fabric::keys::FlowKeys;
 use backwater_fabric::ports;
 use backwater_fabric::sites::pint;
 use backwater_scenario::model::Scenario;

@@ -12,33 +12,24 @@
 //! | [`switch_node`] | switches: a data plane with its links and routes |
 //! | [`schedule`], [`node_by_node`], [`tree`] | pending events and frames in flight |
 //! | [`link`] | frames on links |
-//! | [`flow`], [`keys`] | flows, and the hashes by which switches tell flows apart |
 //! | [`observe`] | hooks at every event |
-//! | [`stats`], [`meters`], [`link_meter`] | counters of ports, and measurements of every packet and link |
 
 pub mod build;
-pub mod flow;
 pub mod host;
 pub mod hosts;
 pub mod hpcc;
-pub mod keys;
 pub mod link;
-pub mod link_meter;
-pub mod meters;
 pub mod node_by_node;
 pub mod nodes;
 pub mod observe;
 pub mod partition;
 pub mod schedule;
 pub mod setup;
-pub mod stats;
 pub mod switch_node;
 pub mod tree;
 pub mod typed_partition;
 pub mod windows;
 
 pub use build::build;
-pub use flow::{ENDLESS, Flow};
-pub use keys::{FlowKeys, flow_key};
 pub use partition::Partition;
 pub use setup::{Order, Setup};

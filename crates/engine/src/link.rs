@@ -4,7 +4,7 @@
 //! schedule keeps frames in flight.
 
 use crate::schedule::Schedule;
-use crate::stats::Drops;
+use backwater_counters::stats::Drops;
 use backwater_fabric::hpcc::errors::Errors;
 use backwater_fabric::wire::{Target, Wire};
 use backwater_types::{DropReason, Frame, Instant, Kind, Packet};

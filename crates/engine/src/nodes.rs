@@ -1,9 +1,9 @@
 //! Nodes of one thread, by type.
 
-use crate::flow::Flow;
 use crate::host::port::EndHost;
 use crate::link::Transit;
 use crate::switch_node::SwitchNode;
+use backwater_fabric::flow::Flow;
 
 /// Hosts, switches and the frames in flight towards them.
 pub struct Nodes<H: EndHost, D> {

@@ -1,9 +1,9 @@
 //! Hooks at every event, for recorders, checks and tests. A hook that is not implemented does nothing and costs
 //! nothing.
 
-use crate::flow::Flow;
 pub use backwater_dataplane::Joined;
 use backwater_dataplane::{Departed, Readings};
+use backwater_fabric::flow::Flow;
 use backwater_types::{ControlFrame, DropReason, Instant, Packet, PortId, QueueId};
 use std::any::Any;
 

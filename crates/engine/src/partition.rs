@@ -1,14 +1,13 @@
 //! Interface of one thread's nodes, whatever their types, to the loop of a run: one call for each window, and readings
 //! between windows.
 
-use crate::flow::Flow;
-use crate::host::params::{Credits, Finished, Timeouts};
-use crate::link_meter::LinkCount;
-use crate::meters::Meters;
+use crate::host::params::Finished;
 use crate::observe::Observer;
-use crate::stats::{Drops, PortStats};
-use crate::switch_node::HeldQueue;
-use backwater_dataplane::Readings;
+use backwater_counters::SwitchView;
+use backwater_counters::link_meter::LinkCount;
+use backwater_counters::stats::{Drops, PortStats};
+use backwater_counters::{Credits, Timeouts};
+use backwater_fabric::flow::Flow;
 use backwater_types::{Instant, PortId};
 
 /// Nodes of one thread.
@@ -67,24 +66,4 @@ pub struct HostTotals {
     pub timeouts: Timeouts,
     /// Credits received by the host's flows.
     pub credits: Credits,
-}
-
-/// Switch, as measurements see it.
-pub trait SwitchView {
-    /// Returns the number of the switch in the graph.
-    fn number(&self) -> u32;
-    /// Returns the number of ports.
-    fn ports(&self) -> PortId;
-    /// Returns the readings of the data plane.
-    fn readings(&self) -> &dyn Readings;
-    /// Whether `port` has a frame that it may send.
-    fn sendable(&self, port: PortId) -> bool;
-    /// Returns the number of flows with data at `port`, if it is counted.
-    fn active_flows(&self, port: PortId) -> Option<u32>;
-    /// Returns the queues of ports whose data may not leave.
-    fn held_queues(&self) -> Vec<HeldQueue>;
-    /// Returns the packets dropped by the switch or lost on its links.
-    fn drops(&self) -> &Drops;
-    /// Takes the meters of the switch, if any were asked for; it measures no more.
-    fn take_meters(&mut self) -> Option<Box<Meters>>;
 }

@@ -1,18 +1,19 @@
 //! Switch in the network: a data plane with its links and routes.
 
 use crate::link::{Transit, put_on_wire};
-use crate::link_meter::{FlowsHeld, LinkCount};
-use crate::meters::Meters;
 use crate::node_by_node::InFlight;
 use crate::observe::{Joined, Observer, Timer, Transmission};
 use crate::schedule::{Agenda, EventName, Schedule};
-use crate::stats::{Drops, PauseStats, PortStats, Sent};
+use backwater_counters::HeldQueue;
+use backwater_counters::link_meter::{FlowsHeld, LinkCount};
+use backwater_counters::meters::Meters;
+use backwater_counters::stats::{Drops, PauseStats, PortStats, Sent};
 use backwater_dataplane::{DataPlane, Departed, Discarded, Driver, Outlets};
 use backwater_fabric::choice::Choice;
 use backwater_fabric::link_states::Change;
 use backwater_fabric::routes::Routes;
 use backwater_fabric::wire::Wire;
-use backwater_types::{DropReason, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{DropReason, Extension, Frame, Instant, Kind, Packet, PortId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -71,21 +72,6 @@ pub struct Port {
 }
 
 const _: () = assert!(size_of::<Port>() == 128);
-
-/// Queue with data that may not leave.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldQueue {
-    /// Number of the switch in the graph.
-    pub node: u32,
-    /// Egress port.
-    pub port: PortId,
-    /// Data queue.
-    pub queue: QueueId,
-    /// Data in the queue, bytes on the wire.
-    pub bytes: u64,
-    /// Flows with packets in the queue, by the first packet of each.
-    pub flows: Vec<u32>,
-}
 
 impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     /// Creates switch number `id` of the graph. `links` gives the incoming link and the outgoing wire of each port.

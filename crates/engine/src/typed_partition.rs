@@ -1,19 +1,21 @@
 //! Nodes of given types with all that they run with, as a [`Partition`].
 
-use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
 use crate::host::port::{EndHost, ExtensionOf};
 use crate::link::Crossing;
-use crate::link_meter::LinkCount;
-use crate::meters::Meters;
 use crate::nodes::Nodes;
 use crate::observe::{EngineObserver, Observer};
-use crate::partition::{HostTotals, Partition, SwitchView};
+use crate::partition::{HostTotals, Partition};
 use crate::schedule::Schedule;
-use crate::stats::{Drops, PortStats};
-use crate::switch_node::{HeldQueue, SwitchNode};
+use crate::switch_node::SwitchNode;
 use crate::windows::Windows;
+use backwater_counters::HeldQueue;
+use backwater_counters::SwitchView;
+use backwater_counters::link_meter::LinkCount;
+use backwater_counters::meters::Meters;
+use backwater_counters::stats::{Drops, PortStats};
 use backwater_dataplane::{DataPlane, Readings};
+use backwater_fabric::flow::Flow;
 use backwater_types::{Instant, PortId};
 use std::sync::{Arc, Mutex, RwLock};
 

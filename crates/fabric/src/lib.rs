@@ -10,6 +10,7 @@
 //! | [`link_states`] | links that are up, by time |
 //! | [`routes`] | next hops of equal cost, for one state of the links |
 //! | [`choice`] | load balancing: the choice among next hops of equal cost |
+//! | [`flow`], [`keys`] | flows, and the hashes by which switches tell them apart |
 //! | [`sites`] | path parameters of flows: line rate, window and base round trip |
 //! | [`paths`] | the longest delays of a network |
 //! | [`partition`] | assignment of nodes to threads |
@@ -17,7 +18,9 @@
 
 pub mod blueprint;
 pub mod choice;
+pub mod flow;
 pub mod hpcc;
+pub mod keys;
 pub mod link_states;
 pub mod partition;
 pub mod paths;
@@ -27,5 +30,7 @@ pub mod sites;
 pub mod wire;
 
 pub use blueprint::{Blueprint, HostPlan, SwitchPlan, network};
+pub use flow::{ENDLESS, Flow};
+pub use keys::{FlowKeys, flow_key};
 pub use ports::ports;
 pub use sites::Sites;

@@ -1,11 +1,8 @@
 //! A run from scenario to outcome: chooses the engines, runs them, and merges their measurements.
 
-use crate::measure::digest;
-use crate::measure::outcome::Outcome;
+use crate::gather::gather;
 use crate::record::{Recorder, Wanted};
 use crate::run::{self, Timing, Watch, stall};
-use crate::workload::levels::homa_levels;
-use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::{DataPlane, Ecn, Shape};
 use backwater_engine::hpcc::ranked;
 use backwater_engine::observe::Observer;
@@ -16,8 +13,12 @@ use backwater_engines_any::planes::{Maker, Plain, Planes};
 use backwater_fabric::Sites;
 use backwater_fabric::paths::longest_way;
 use backwater_fabric::sites::sites;
+use backwater_measure::Outcome;
+use backwater_measure::digest::conclude;
 use backwater_scenario::model::{LoadBalancing, Losses, Scenario, Switch, Ties, Transport};
 use backwater_scenario::topology::{self, Graph};
+use backwater_traffic::levels::homa_levels;
+use backwater_traffic::{counted_window, shortened};
 use backwater_transport::HomaLevels;
 use backwater_types::{Duration, Instant};
 use std::any::Any;
@@ -131,9 +132,7 @@ impl<'a> Simulation<'a> {
     fn outcome(&self, partitions: Vec<Box<dyn Partition>>, watch: &Watch) -> (Outcome, Vec<Box<dyn Observer>>) {
         let mut parts = run::run(partitions, (&self.scenario, &self.graph), self.timing(), watch);
         let observers = parts.iter_mut().filter_map(|(nodes, _)| nodes.detach()).collect();
-        let mut outcome = Outcome::gather(&self.scenario, &self.graph, parts);
-        outcome.digest = digest::of(&outcome);
-        (outcome, observers)
+        (conclude(gather(&self.scenario, &self.graph, parts)), observers)
     }
 
     fn setup(&self) -> Setup<'_> {
@@ -192,16 +191,6 @@ fn order(scenario: &Scenario, threads: usize) -> (usize, Order) {
         Ties::Ns3 if marks || lost || down || scenario.host.transport == Transport::Pint => (1, Order::OneByOne),
         Ties::Scheduled | Ties::Ns3 => (threads, Order::Ranked),
     }
-}
-
-/// Shortens `run.duration` to the arrival of the last of `run.flows` flows; flows of collectives do not count.
-pub fn shortened<'a>(scenario: &'a Scenario, graph: &Graph) -> Cow<'a, Scenario> {
-    let arrivals = || Traffic::new(scenario, graph).filter(|flow| !flow.is_closed_loop());
-    let last = scenario.run.flows.and_then(|flows| arrivals().nth(flows as usize - 1));
-    let Some(last) = last else { return Cow::Borrowed(scenario) };
-    let mut shorter = scenario.clone();
-    shorter.run.duration = Duration(last.at.0 + 1);
-    Cow::Owned(shorter)
 }
 
 #[cfg(test)]

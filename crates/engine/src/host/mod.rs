@@ -8,13 +8,14 @@ pub mod port;
 pub mod receivers;
 pub mod starts;
 
-pub use params::{Credits, Finished, HostParams, Timeouts};
+pub use params::{Finished, HostParams};
 pub use port::{EndHost, EventContext, HostPort, HostSetup};
 
-use crate::flow::Flow as Arrival;
-use crate::keys::FlowKeys;
 use crate::observe::{Observer, SendState, Timer};
 use crate::schedule::{Agenda, EventName, FlowTimer, Schedule};
+use backwater_counters::{Credits, Timeouts};
+use backwater_fabric::flow::Flow as Arrival;
+use backwater_fabric::keys::FlowKeys;
 use backwater_nic::{Context, Flow, Flows, NewFlow, Nic, Timers};
 use backwater_transport::{Datagrams, Next, Receiver, Reply, Sender, Source, Start, Transport};
 use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, LibraryRand, Packet, flags};

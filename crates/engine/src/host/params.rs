@@ -3,7 +3,6 @@
 use crate::host::starts::Starts;
 use backwater_fabric::Sites;
 use backwater_nic::NicParams;
-use backwater_transport::TimeoutReason;
 use backwater_types::{Duration, SerTime};
 
 /// Parameters that all hosts of a run share.
@@ -25,18 +24,6 @@ pub struct HostParams<P> {
     pub flags: Vec<u8>,
     /// `[workload]`: rate at which an application writes datagrams, as transmission times.
     pub datagrams: Vec<Option<SerTime>>,
-}
-
-/// Timeouts by reason, in the order of [`TimeoutReason::ALL`].
-pub type Timeouts = [u64; TimeoutReason::ALL.len()];
-
-/// Credits that a host's flows received, and their use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Credits {
-    /// Credits received.
-    pub received: u64,
-    /// Received credits for which there was nothing to send.
-    pub wasted: u64,
 }
 
 /// Completion of a flow at one of its ends.

@@ -1,14 +1,15 @@
 //! Port of a host, with its event queue and counters, and the interface by which the engine drives a host.
 
-use crate::flow::Flow;
-use crate::host::params::{Credits, Finished, HostParams, Timeouts};
-use crate::keys::FlowKeys;
+use crate::host::params::{Finished, HostParams};
 use crate::link::{Transit, put_on_wire};
-use crate::link_meter::{FlowsHeld, LinkCount};
 use crate::observe::{Observer, SendState, Transmission};
 use crate::schedule::{Agenda, EventName, FlowTimer, Schedule};
-use crate::stats::{Drops, PortStats};
+use backwater_counters::link_meter::{FlowsHeld, LinkCount};
+use backwater_counters::stats::{Drops, PortStats};
+use backwater_counters::{Credits, Timeouts};
 use backwater_dataplane::Ring;
+use backwater_fabric::flow::Flow;
+use backwater_fabric::keys::FlowKeys;
 use backwater_fabric::wire::Wire;
 use backwater_nic::NicSetup;
 use backwater_types::{Frame, Instant, Kind, LibraryRand};

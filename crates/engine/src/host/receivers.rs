@@ -7,7 +7,7 @@
 //! A closed-loop workload numbers its flows to a host beforehand, nearly in the order in which they start. Each such
 //! workload therefore has its own window here.
 
-use crate::flow::own_slot;
+use backwater_fabric::flow::own_slot;
 use std::collections::VecDeque;
 
 /// Most records in a window.
@@ -115,7 +115,7 @@ impl<R: Default> Window<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::Own;
+    use backwater_fabric::flow::Own;
 
     #[test]
     fn long_flows_survive_the_window_and_finished_ones_leave_nothing() {

@@ -1,6 +1,6 @@
 //! Flows that are started at a host by the completion of other flows there, until they start.
 
-use crate::flow::Flow;
+use backwater_fabric::flow::Flow;
 use backwater_types::Instant;
 use std::collections::VecDeque;
 

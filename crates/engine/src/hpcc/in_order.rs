@@ -11,7 +11,6 @@
 //! instant but was scheduled earlier still finds the port taken, and is counted in the queue when the next packet is
 //! marked.
 
-use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
 use crate::host::port::{EndHost, EventContext};
 use crate::hpcc::wheel::{Event, EventKind, Wheel};
@@ -20,6 +19,7 @@ use crate::observe::Observer;
 use crate::schedule::{Agenda, EventName, FlowTimer, Schedule};
 use crate::windows::Windows;
 use backwater_dataplane::DataPlane;
+use backwater_fabric::flow::Flow;
 use backwater_fabric::wire::Target;
 use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind};
 use std::collections::VecDeque;

@@ -12,7 +12,6 @@
 
 use super::ranks::{Account, Ranks, START_OF_NS};
 use super::stamps::Stamp;
-use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
 use crate::host::port::{ARRIVAL, EndHost, EventContext, LINK, PORT, TIMER};
 use crate::link::Transit;
@@ -24,6 +23,7 @@ use crate::switch_node::SwitchNode;
 use crate::tree::Tree;
 use crate::windows::Windows;
 use backwater_dataplane::DataPlane;
+use backwater_fabric::flow::Flow;
 use backwater_fabric::wire::Target;
 use backwater_types::{Duration, Extension, Frame, Instant, PortId};
 use std::cmp::Ordering;

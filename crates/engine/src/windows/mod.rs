@@ -2,11 +2,11 @@
 
 mod node_by_node;
 
-use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
 use crate::host::port::EndHost;
 use crate::nodes::Nodes;
 use crate::schedule::Schedule;
+use backwater_fabric::flow::Flow;
 use backwater_types::Instant;
 use std::sync::RwLock;
 

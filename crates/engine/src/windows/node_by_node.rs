@@ -1,6 +1,5 @@
 //! Windows node by node: one node after another runs through the whole window.
 
-use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
 use crate::host::port::{ARRIVAL, EndHost, EventContext, LINK, PORT};
 use crate::link::Transit;
@@ -10,6 +9,7 @@ use crate::observe::Observer;
 use crate::switch_node::SwitchNode;
 use crate::windows::Windows;
 use backwater_dataplane::DataPlane;
+use backwater_fabric::flow::Flow;
 use backwater_types::{Extension, Instant, PortId};
 
 impl<E: Extension, H, D, O: Observer> Windows<H, D, O> for NodeByNode<E>

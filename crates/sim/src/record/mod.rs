@@ -15,15 +15,15 @@ pub mod waits;
 
 use crate::record::asked::Asked;
 use crate::record::breakdown::Breakdown;
-use crate::record::events::{Event, Events, EventsWanted};
+use crate::record::events::{Events, EventsWanted};
 use crate::record::label::Label;
-use crate::record::rates::{Rate, Rates};
-use crate::record::waits::Wait;
-use crate::workload::Flow;
+use crate::record::rates::Rates;
 use backwater_dataplane::{Departed, Readings};
 use backwater_engine::observe::{Joined, Observer, SendState, Timer, Transmission};
+pub use backwater_measure::records::Recorded;
 use backwater_scenario::Scenario;
 use backwater_scenario::topology::Graph;
+use backwater_traffic::Flow;
 use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId, flags};
 
 /// Request for records.
@@ -53,20 +53,6 @@ impl Wanted {
     pub fn is_nothing(&self) -> bool {
         self.explain.is_empty() && self.events.is_none()
     }
-}
-
-/// Records of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recorded {
-    /// Parts of the flows' completion times, by flow, then from the source on. The parts of a flow sum to its
-    /// completion time.
-    pub waits: Vec<Wait>,
-    /// Payload that the receivers of these flows got, by flow and time.
-    pub rates: Vec<Rate>,
-    /// Events by time and node, each node's in order.
-    pub events: Vec<Event>,
-    /// Number of events in the span that found no room, all later than `events`.
-    pub events_left_out: u64,
 }
 
 /// Recorder of one partition of a run.

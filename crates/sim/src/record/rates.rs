@@ -9,24 +9,12 @@
 
 use crate::record::asked::Asked;
 use crate::record::label::Label;
+pub use backwater_measure::records::rates::Rate;
 use backwater_scenario::Scenario;
 use backwater_types::{Duration, Instant};
 
 /// Largest number of intervals of a flow.
 pub const INTERVALS_MAX: usize = 256;
-
-/// Payload that a flow's receiver got in an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rate {
-    /// Flow number.
-    pub flow: u32,
-    /// End of the interval, exclusive.
-    pub end: Instant,
-    /// Length of the interval.
-    pub span: Duration,
-    /// Payload, bytes.
-    pub bytes: u64,
-}
 
 /// Counts of all followed flows.
 #[derive(Clone, Debug)]

@@ -12,20 +12,19 @@
 //! The types of the nodes are hidden in a [`Partition`], which the loop calls once per window.
 
 mod barrier;
-pub(crate) mod link_samples;
 pub(crate) mod partition_results;
 pub(crate) mod stall;
 
 use crate::run::barrier::{Barrier, Breaker, Patience};
-use crate::run::link_samples::LinkMeter;
 use crate::run::partition_results::PartitionResults;
 use crate::run::stall::{PartitionState, StallDetector, has_stalled};
-use crate::workload::{ENDLESS, Traffic};
+use backwater_counters::stats::PortStats;
 use backwater_engine::Partition;
 use backwater_engine::host::params::Finished;
-use backwater_engine::stats::PortStats;
+use backwater_measure::link_samples::LinkMeter;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
+use backwater_traffic::{ENDLESS, Traffic};
 use backwater_types::{Duration, Instant};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,8 +1,8 @@
 //! Results of one partition of a run.
 
-use crate::run::link_samples::LinkSample;
-use crate::samples::Samples;
-use backwater_engine::stats::PortStats;
+use backwater_counters::stats::PortStats;
+use backwater_measure::link_samples::LinkSample;
+use backwater_measure::samples::Samples;
 use backwater_types::Instant;
 
 /// Results that one partition collects during a run, besides the counters of its nodes.

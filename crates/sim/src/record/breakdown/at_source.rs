@@ -6,8 +6,8 @@ use crate::record::breakdown::path_trace::PathTrace;
 use crate::record::breakdown::port_clock::{PortClock, Reading, Turn};
 use crate::record::label::Label;
 use crate::record::waits::{Parts, Wait, Why, part};
-use crate::workload::Flow;
 use backwater_engine::observe::{SendState, Transmission};
+use backwater_traffic::Flow;
 use backwater_types::{ControlFrame, Duration, Effect, Instant, QueueId, Target};
 
 /// Port of a host.

@@ -42,7 +42,6 @@ use crate::record::breakdown::rechecks::{Recheck, Rechecks};
 use crate::record::label::Label;
 use crate::record::pause_causes::{Cause, PauseCauses};
 use crate::record::waits::{Wait, Why};
-use crate::workload::Flow;
 use backwater_dataplane::Readings;
 use backwater_engine::observe::{Joined, SendState, Timer, Transmission};
 use backwater_fabric::ports;
@@ -50,6 +49,7 @@ use backwater_scenario::Scenario;
 use backwater_scenario::model::Assignment;
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
+use backwater_traffic::Flow;
 use backwater_types::{
     ControlFrame, DropReason, Duration, Effect, FlowName, Instant, Kind, Packet, PortId, QueueId, Target,
 };

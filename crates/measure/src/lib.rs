@@ -1,0 +1,30 @@
+//! What a run measured: its outcome, tables, summary and digest, and forecasts before it runs. The simulator and the lab
+//! fill an [`Outcome`] each.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`outcome`] | all measurements of one run |
+//! | [`samples`], [`link_samples`] | tables of samples |
+//! | [`records`] | records on request: waits, rates and events |
+//! | [`tables`], [`columns`] | the outcome as columns |
+//! | [`summary`], [`ending`] | the outcome in numbers, and how the run ended |
+//! | [`digest`] | hashes of the outcome |
+//! | [`ideal`] | completion times on an idle network |
+//! | [`estimate`], [`preview`] | cost of a run, its network and its flows, beforehand |
+
+pub mod columns;
+pub mod digest;
+pub mod ending;
+pub mod estimate;
+pub mod ideal;
+pub mod link_samples;
+pub mod outcome;
+pub mod preview;
+pub mod records;
+pub mod samples;
+pub mod summary;
+pub mod tables;
+
+pub use link_samples::LinkSample;
+pub use outcome::Outcome;
+pub use samples::Samples;

@@ -1,0 +1,80 @@
+//! The outcome of a run, from the results of its partitions.
+
+use crate::run::partition_results::PartitionResults;
+use backwater_dataplane::Assigned;
+use backwater_engine::Partition;
+use backwater_fabric::ports;
+use backwater_measure::Outcome;
+use backwater_scenario::model::Scenario;
+use backwater_scenario::topology::Graph;
+use std::collections::BTreeMap;
+
+/// Merges the results of all partitions.
+pub(crate) fn gather(
+    scenario: &Scenario,
+    graph: &Graph,
+    mut parts: Vec<(Box<dyn Partition>, PartitionResults)>,
+) -> Outcome {
+    let mut outcome = Outcome::empty(scenario, graph);
+    for (nodes, results) in &mut parts {
+        outcome.packet_hops += nodes.packet_hops();
+        take_results(&mut outcome, results);
+        take_hosts(&mut outcome, &**nodes);
+        nodes.switches(&mut |switch| outcome.take_switch(switch));
+        take_ports(&mut outcome, &mut **nodes, results);
+    }
+    outcome
+}
+
+fn take_results(outcome: &mut Outcome, results: &mut PartitionResults) {
+    merge(&mut outcome.started, &mut results.started, |a, b| *a = (*a).min(b));
+    merge(&mut outcome.received, &mut results.received, |a, b| *a = (*a).min(b));
+    merge(&mut outcome.acknowledged, &mut results.acknowledged, |a, b| *a = (*a).min(b));
+    merge(&mut outcome.retransmitted, &mut results.retransmitted, |a, b| *a += b);
+    merge(&mut outcome.timeouts, &mut results.timeouts, |a, b| *a += b);
+    outcome.samples.join(std::mem::take(&mut results.samples));
+    outcome.links.append(&mut results.links);
+    outcome.ended = results.ended;
+    outcome.complete &= !results.cancelled;
+    outcome.stood_still |= results.stalled;
+    let [from, to] = &results.acknowledged_bytes;
+    for (class, goodput) in outcome.goodput.iter_mut().enumerate() {
+        *goodput += to[class].saturating_sub(from[class]);
+    }
+}
+
+fn take_hosts(outcome: &mut Outcome, nodes: &dyn Partition) {
+    nodes.hosts(&mut |host| {
+        outcome.drops[host.number as usize] = host.drops;
+        outcome.timeout_reasons.iter_mut().zip(host.timeouts).for_each(|(sum, n)| *sum += n);
+        outcome.credits.received += host.credits.received;
+        outcome.credits.wasted += host.credits.wasted;
+    });
+}
+
+/// Adds the counters of ports, and their queue assignments.
+fn take_ports(outcome: &mut Outcome, nodes: &mut dyn Partition, results: &PartitionResults) {
+    let (links, ended, mut i) = (ports(&outcome.graph), outcome.ended, 0);
+    let mut assigned: BTreeMap<(u32, u16), Assigned> = BTreeMap::new();
+    nodes.switches(&mut |switch| {
+        let of = |port| ((switch.number(), port), switch.readings().assigned(port));
+        assigned.extend((0..switch.ports()).map(of));
+    });
+    nodes.ports(ended, &mut |node, port, total| {
+        let link = outcome.graph.links[links[node as usize][usize::from(port)]];
+        let from = results.at_warm.get(i).copied().unwrap_or_default();
+        let to = results.at_end.get(i).copied().unwrap_or(*total);
+        i += 1;
+        let assigned = assigned.get(&(node, port)).copied().unwrap_or_default();
+        outcome.take_port((node, port), &link, [&from, &to, total], assigned);
+    });
+}
+
+/// Merges two lists element by element. The first list is moved, not copied.
+fn merge<T: Copy>(into: &mut Vec<T>, from: &mut Vec<T>, join: impl Fn(&mut T, T)) {
+    if into.is_empty() {
+        std::mem::swap(into, from);
+    } else {
+        into.iter_mut().zip(from.drain(..)).for_each(|(a, b)| join(a, b));
+    }
+}

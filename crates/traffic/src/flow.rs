@@ -1,0 +1,39 @@
+//! Arrivals of flows, and the window in which flows are counted.
+
+pub use backwater_fabric::flow::{ENDLESS, Flow, Own};
+use backwater_scenario::model::Scenario;
+use backwater_types::{Duration, Instant};
+
+/// A flow from its workload process, before it has a number.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Time of arrival at the source.
+    pub at: Instant,
+    /// Source host.
+    pub src: u16,
+    /// Destination host.
+    pub dst: u16,
+    /// Payload bytes; [`ENDLESS`] for a flow without end.
+    pub size: u64,
+    /// Destination port.
+    pub port: u16,
+    /// Traffic class of its packets, if it differs from that of its workload.
+    pub priority: Option<u8>,
+    /// Numbers of a closed-loop flow; `None` for an open-loop flow.
+    pub own: Option<Own>,
+}
+
+impl Arrival {
+    /// Makes the flow numbered `id` of workload number `class`. `priority` applies if the arrival has none of its own.
+    #[inline]
+    pub fn named(self, id: u32, receiver_slot: u32, class: u8, priority: u8) -> Flow {
+        let Arrival { at, src, dst, size, port, priority: own, .. } = self;
+        Flow { id, at, src, dst, size, receiver_slot, port, class, priority: own.unwrap_or(priority) }
+    }
+}
+
+/// Returns the start of the counted window and its end, which is also the end of arrivals.
+pub fn counted_window(scenario: &Scenario) -> (Instant, Instant) {
+    let at = |d: Duration| Instant::ZERO + d;
+    (at(scenario.run.warmup()), at(scenario.run.duration))
+}
