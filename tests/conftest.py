@@ -78,7 +78,7 @@ def hpcc_run(tmp_path_factory: pytest.TempPathFactory) -> backwater.Results:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages are written without their figures, which take most of a short run's time; `results` has had them drawn."""
-    monkeypatch.setattr(figures, "write", lambda data, place, formats: place.mkdir())
+    monkeypatch.setattr(figures, "write", lambda data, place, formats, size: place.mkdir())
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from backwater import Experiment, InputError, Results, _core, experiments, vary,
 from backwater.cli import catalogue, tree
 from backwater.cli import command as commands
 from backwater.cli.options import percentile, real, unpercented
-from conftest import Cli, command
+from conftest import ROOT, Cli, command
 
 TREE = dict(tree())
 LEAVES = {name: one for name, one in TREE.items() if not isinstance(one, commands.Group)}
@@ -84,12 +84,13 @@ def test_each_option_says_what_it_does(name: str) -> None:
 
 def test_out_and_json_mean_one_thing() -> None:
     for name, one in LEAVES.items():
-        for param in one.params:
-            if "--json" in param.opts:
-                assert param.is_flag, name
-            if "--out" in param.opts:
-                assert param.opts == ["-o", "--out"], name
-                assert param.metavar in ("DIR", "FILE", "FILE.toml"), name
+        options = {option: param for param in one.params for option in param.opts}
+        assert options["--json"].is_flag, name
+        if "--out" in options:
+            assert options["--out"].opts == ["-o", "--out"], name
+            assert options["--out"].metavar in ("DIR", "FILE", "FILE.toml"), name
+            if options["--out"].metavar != "DIR":
+                assert "--force" in options, f"{name} replaces files that exist"
 
 
 HEAVY = ("numpy", "pyarrow", "rich", "scipy", "duckdb", "matplotlib", "backwater.api", "backwater.results")
@@ -223,6 +224,65 @@ def test_json_is_all_that_is_printed(cli: Cli, smoke: Path, tmp_path: Path) -> N
         *(["show", name] for name in ("bfc-fig9", "dcqcn", "google_rpc", "tomahawk")),
     ):
         json.loads(cli(*words, "--json").stdout)
+
+
+def test_json_is_all_that_files_are_told_with(
+    cli: Cli, smoke: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = json.loads(cli("new", "lab", "--json").stdout)
+    assert (started["scenario"], started["runs"]) == ("lab/scenario.toml", 6)
+    assert started["next"] == "backwater run lab/scenario.toml"
+    assert started["flows_each"] > 0
+    (out,) = json.loads(cli("export", "hpcc", smoke, "theirs", "--json").stdout)
+    assert (out["path"], out["files"]) == ("theirs", ["topology.txt", "flow.txt", "config.txt", "trace.txt"])
+    files = ["--topology", "theirs/topology.txt", "--flows", "theirs/flow.txt", "--transport", "dctcp"]
+    back = json.loads(cli("import", "hpcc", *files, "-o", "back.toml", "--json").stdout)
+    assert back["scenario"] == "back.toml"
+    assert all((tmp_path / name).is_file() for name in [back["scenario"], *back["flow_files"]])
+    assert cli("run", smoke, "--out", "a", "-q").returncode == 0
+    (written,) = json.loads(cli("export", "fct", "a", "fct.txt", "--json").stdout)
+    unfinished = Results(tmp_path / "a").runs[0].summary["flows"]["unfinished"]
+    assert (written["path"], written["unfinished"]) == ("fct.txt", unfinished)
+    assert written["flows"] == len((tmp_path / "fct.txt").read_text().splitlines())
+    monkeypatch.setattr(webbrowser, "open", lambda address: True)
+    assert json.loads(cli("open", "a", "--json").stdout) == {"report": "a/report.html"}
+
+
+def test_files_that_exist_are_replaced_only_by_force(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+    assert cli("run", smoke, "--out", "a", "-q").returncode == 0
+    kept = tmp_path / "kept"
+    for ending, words in (
+        (".svg", ["compare-fct", "a", "a", "--out"]),
+        (".toml", ["deadlock", ROOT / "experiments/deadlock/five.toml", "--set", "variant=bfc", "--out"]),
+        (".txt", ["plan", "bcc", "--rtt", "80 us", "--config", "sonic", "--out"]),
+        (".parquet", ["explain", "a", "--flow", 1, "--out"]),
+    ):
+        file = kept.with_suffix(ending)
+        file.write_text("mine")
+        refused = cli(*words, file.name)
+        assert refused.returncode == 2, words
+        assert refused.stderr == (f"error: --out {file.name}: exists; name another file, or replace it with --force\n")
+        assert file.read_text() == "mine"
+        assert cli(*words, file.name, "--force").returncode == (1 if words[0] == "deadlock" else 0)
+        assert file.read_bytes() != b"mine"
+
+
+def test_notes_are_left_out_by_quiet(cli: Cli, smoke: Path) -> None:
+    words = ["run", smoke, "--threads", 1024, "--out"]
+    assert "Note: --threads 1024: " in cli(*words, "a").stderr
+    assert cli(*words, "b", "-q").stderr == ""
+
+
+def test_figures_are_as_wide_as_asked(process: Cli, smoke: Path, tmp_path: Path) -> None:
+    assert process("run", smoke, "--out", "a", "-q").returncode == 0
+    widths = []
+    for size in ("page", "column"):
+        assert process("report", "a", "--format", "svg", "--size", size).returncode == 0
+        drawn = (tmp_path / "a/figures/slowdown-background.svg").read_text()
+        widths.append(float(re.search(r'width="([\d.]+)pt"', drawn)[1]) / 72)
+    assert widths == [pytest.approx(7.0), pytest.approx(3.35)]
+    refused = process("report", "a", "--size", "poster")
+    assert (refused.returncode, refused.stderr) == (2, "error: --size 'poster': expected 'page' or 'column'\n")
 
 
 def test_color_is_as_asked(cli: Cli, results: Results) -> None:

@@ -89,7 +89,7 @@ def test_a_reader_can_follow(document: Path, tmp_path: Path, monkeypatch: pytest
     for path in (tmp_path / "examples").glob("*.toml"):
         path.write_text(path.read_text().replace(*SHORTER))
     if not PICTURES.search(text):
-        monkeypatch.setattr(figures, "write", lambda data, place, formats: place.mkdir(exist_ok=True))
+        monkeypatch.setattr(figures, "write", lambda data, place, formats, size: place.mkdir(exist_ok=True))
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setenv("COLUMNS", "100")
     mpl.rcParams.update(mpl.rcParamsDefault)

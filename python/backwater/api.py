@@ -118,15 +118,16 @@ class Results(results.Results):
         answer: list[str] = report.page_data([self])["answer"]
         return answer
 
-    def report(self, formats: Sequence[str] = ("png",)) -> Path:
+    def report(self, formats: Sequence[str] = ("png",), *, size: str = "page") -> Path:
         """Writes `claims.json`, `summary.parquet`, `report.html` and the figures again. Returns the path of the report.
 
-        `formats` are the file formats of figures: `png`, `svg`, `pdf`.
+        `formats` are the file formats of figures: `png`, `svg`, `pdf`. With `size="page"` figures are 7 inches wide,
+        with `size="column"` 3.35 inches.
 
         # Errors
         `InputError` if a file cannot be written. The message names it, and all other files are written.
         """
-        return report.write([self], self.path, formats)
+        return report.write([self], self.path, formats, size)
 
 
 class Experiment:

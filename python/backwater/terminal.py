@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -88,6 +89,12 @@ def say(line: str) -> None:
     """A note on what happens, unless `--quiet` is given; neither wrapped nor interpreted."""
     if not out.quiet_notes:
         out.print(line, soft_wrap=True)
+
+
+def note(line: str) -> None:
+    """A note beside the output, on standard error, unless `--quiet` is given."""
+    if not out.quiet_notes:
+        print(f"Note: {line}", file=sys.stderr)
 
 
 def answer(line: str) -> None:

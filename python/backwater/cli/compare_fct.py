@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from backwater.cli.later import when_used
-from backwater.cli.options import Json
+from backwater.cli.options import Force, Json, check_file
 
 with when_used():
     from backwater import terminal
@@ -30,6 +30,7 @@ def compare_fct(
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Draw the comparison into FILE: .svg, .png or .pdf."),
     ] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Compare completion times flow by flow.
@@ -40,7 +41,9 @@ def compare_fct(
         backwater compare-fct theirs/fct.txt runs/mine --out compared.svg
         backwater compare-fct runs/mine/BFC runs/mine/HPCC --class background
     """
-    flow_by_flow.check_place(picture)
+    if picture is not None:
+        flow_by_flow.check_format(picture)
+        check_file("--out", picture, force=force)
     done = comparison.compare(fct.open_any(a), fct.open_any(b), flow_class)
     if as_json:
         printing.print_json(flow_by_flow.as_json(done))

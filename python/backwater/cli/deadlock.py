@@ -13,7 +13,7 @@ import typer
 from backwater import _core, disk
 from backwater.cli.exits import FAILED
 from backwater.cli.later import when_used
-from backwater.cli.options import Json, Scale, Scenarios, Sets, all_sets, check_file
+from backwater.cli.options import Force, Json, Scale, Scenarios, Sets, all_sets, check_file
 
 with when_used():
     from backwater import api, terminal
@@ -39,6 +39,7 @@ def deadlock(
             "-o", "--out", metavar="FILE", help="Write a scenario to FILE that elides the turns which close cycles."
         ),
     ] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Find cycles of pauses in scenarios.
@@ -54,11 +55,11 @@ def deadlock(
     if failures not in search.FAILURES:
         raise _core.InputError(f"--failures {failures}: expected one of {', '.join(search.FAILURES)}")
     if out_file is not None:
-        check_file("--out", out_file)
         if len(paths) > 1:
             raise _core.InputError(f"--out {out_file}: with one scenario only, and {len(paths)} are given")
         if out_file.absolute() == paths[0].absolute():
             raise _core.InputError(f"--out {out_file}: is the scenario itself: expected another file, which extends it")
+        check_file("--out", out_file, force=force)
     acyclic, everything = True, []
     for path in paths:
         experiment = api.Experiment.from_arguments(path, changes, scale)

@@ -151,9 +151,7 @@ def explain(
     if out_file is not None:
         if len(runs) > 1 or out_file.suffix not in events.TABLES:
             raise _core.InputError(f"--out {out_file}: expected one run, and a name that ends in .parquet or .arrow")
-        check_file("--out", out_file)
-        if out_file.exists() and not force:
-            raise _core.InputError(f"--out {out_file}: exists; name another file, or replace it with --force")
+        check_file("--out", out_file, force=force)
     least = 0 if above is None else explaining.size_of(above, "--above")
     most = None if below is None else explaining.size_of(below, "--below")
     asked = Asked(flow or [], flow_class, least, most, tail)

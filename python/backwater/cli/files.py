@@ -9,10 +9,11 @@ import typer
 
 from backwater import _core
 from backwater.cli.later import when_used
-from backwater.cli.options import Force, OneScenario, Scale, Sets, all_sets
+from backwater.cli.options import Force, Json, OneScenario, Scale, Sets, all_sets
 
 with when_used():
     from backwater import api, results, terminal
+    from backwater.cli import printing
     from backwater.compute import running
     from backwater.hpcc import exporter, fct, importer
 
@@ -34,6 +35,7 @@ def import_hpcc(
         typer.Option("--config", metavar="FILE", help="Read settings from config.txt. [default: its defaults]"),
     ] = None,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Import files of HPCC's simulator as a scenario.
 
@@ -45,7 +47,12 @@ def import_hpcc(
     if out_file.suffix != ".toml":
         raise _core.InputError(f"--out {out_file}: expected a name that ends in .toml")
     imported = importer.read(topology, flows, config, transport, out_file.stem)
-    for line in importer.summary(imported, importer.write(imported, out_file, force=force)):
+    written = importer.write(imported, out_file, force=force)
+    if as_json:
+        facts = {"scenario": str(written[0]), "flow_files": list(map(str, written[1:])), "notes": imported.notes}
+        printing.print_json(facts)
+        return
+    for line in importer.summary(imported, written):
         terminal.say(line)
 
 
@@ -59,6 +66,7 @@ def export_hpcc(
     sets: Sets = None,
     scale: Scale = None,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Write a scenario as files of HPCC's simulator.
 
@@ -75,13 +83,19 @@ def export_hpcc(
         labels = ", ".join(run["label"] for run in runs)
         given = f"--run {name}: no such run" if name else f"{scenario}: {len(runs)} runs: choose some with --run"
         raise _core.InputError(f"{given}; there is {labels}")
+    told = []
     for run in chosen:
         exported = exporter.read(run["scenario"])
         into = place if len(chosen) == 1 else place / run["label"]
         exporter.write(exported, into, force=force)
+        told.append({"run": run["label"], "path": str(into), "files": list(exported.files), "notes": exported.notes})
+        if as_json:
+            continue
         terminal.say(f"{into}: {', '.join(exported.files)}: {exported.summary}")
         for note in exported.notes:
             terminal.say(f"Not the same there: {note}")
+    if as_json:
+        printing.print_json(told)
 
 
 def named(runs: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
@@ -97,6 +111,7 @@ def export_fct(
         Path, typer.Argument(metavar="FILE", help="Name the file to write. Several runs are written to FILE.RUN.txt.")
     ],
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Write completion times as HPCC's simulator does.
 
@@ -105,13 +120,21 @@ def export_fct(
     """
     runs = fct.runs(run)
     labels = [one.label for one in runs]
-    write_fct(runs, dict(zip(labels, fct.destinations(file, labels, force=force), strict=True)))
+    files = dict(zip(labels, fct.destinations(file, labels, force=force), strict=True))
+    with printing.quietly(as_json):
+        written = write_fct(runs, files)
+    if as_json:
+        printing.print_json(written)
 
 
-def write_fct(runs: list[results.Run], files: dict[str, Path]) -> None:
-    """Writes the files of runs by their labels, and says so."""
+def write_fct(runs: list[results.Run], files: dict[str, Path]) -> list[dict[str, Any]]:
+    """Writes the files of runs by their labels, says so, and returns what each has."""
+    written = []
     for run in runs:
         finished = fct.write(run, files[run.label])
+        written.append(
+            {"run": run.label, "path": str(files[run.label]), "flows": len(finished), "unfinished": finished.unfinished}
+        )
         left = f", {terminal.some(finished.unfinished, 'flow')} did not finish" if finished.unfinished else ""
         terminal.say(f"{files[run.label]}: {terminal.some(len(finished), 'flow')} of {run.label}{left}")
         if run.scenario["measure"]["slowdown"] != "hpcc-sim":
@@ -119,3 +142,4 @@ def write_fct(runs: list[results.Run], files: dict[str, Path]) -> None:
                 "Note: its last column is this run's own idle time, to the last byte at the receiver; "
                 'that simulator\'s needs measure.slowdown = "hpcc-sim"'
             )
+    return written

@@ -10,10 +10,11 @@ import typer
 
 from backwater import starter
 from backwater.cli.later import when_used
-from backwater.cli.options import Force
+from backwater.cli.options import Force, Json
 
 with when_used():
     from backwater import terminal
+    from backwater.cli import printing
 
 
 def new(
@@ -33,6 +34,7 @@ def new(
         ),
     ] = "google_rpc",
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Write a first scenario with a comment at each key.
 
@@ -44,8 +46,13 @@ def new(
     """
     schemes = [name.strip() for name in scheme.split(",") if name.strip()]
     started = starter.start(place, topology, schemes, workload, force=force)
+    command = f"backwater run {shlex.quote(str(started.path))}"
+    if as_json:
+        facts = {"scenario": str(started.path), "runs": started.runs, "flows_each": started.flows, "next": command}
+        printing.print_json(facts)
+        return
     each = f"about {terminal.some(started.flows, 'flow')} each"
     terminal.say(f"{started.path}: {starter.TITLES[topology]}; {terminal.some(started.runs, 'run')}, {each}.")
     if started.flows < starter.FLOWS_FEW:
         terminal.say("These are few flows for a result, since they are long: a longer run.duration gives more.")
-    terminal.say(f"Next: backwater run {shlex.quote(str(started.path))}")
+    terminal.say(f"Next: {command}")

@@ -10,10 +10,11 @@ import typer
 
 from backwater._core import InputError
 from backwater.cli.later import when_used
+from backwater.cli.options import Json
 
 with when_used():
     from backwater import terminal
-    from backwater.cli import lists
+    from backwater.cli import lists, printing
     from backwater.show import report
 
 
@@ -22,6 +23,7 @@ def open_report(
         Path | None,
         typer.Argument(metavar="DIR", help="Name a run directory. Without one, the newest below runs/ is opened."),
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Open a report in the browser.
 
@@ -33,6 +35,9 @@ def open_report(
     page = found if found.is_file() else found / report.PAGE
     if not page.is_file():
         raise InputError(f"{found}: there is no {report.PAGE}; `backwater report {found}` writes it")
-    terminal.say(f"Opens {page}")
+    if not as_json:
+        terminal.say(f"Opens {page}")
     if not webbrowser.open(page.resolve().as_uri()):
         raise InputError(f"{page}: no browser could be started; open this file yourself")
+    if as_json:
+        printing.print_json({"report": str(page)})

@@ -172,11 +172,13 @@ def quantity(option: str, text: str | None, units: tuple[str, ...]) -> float | N
     return float(f"{measured.as_number(text, option):.12g}")  # 80 us is 8e-5, and not its neighbour.
 
 
-def check_file(option: str, file: Path) -> None:
-    """Refuses a file that cannot be written, before the work."""
+def check_file(option: str, file: Path, *, force: bool) -> None:
+    """Refuses a file that cannot be written, or is there and is not to be replaced, before the work."""
     if not file.absolute().parent.is_dir():
         raise _core.InputError(f"{option} {file}: no such directory: {file.parent}")
     if file.is_dir():
         raise _core.InputError(f"{option} {file}: is a directory: expected a file to write")
+    if file.exists() and not force:
+        raise _core.InputError(f"{option} {file}: exists; name another file, or replace it with --force")
     with disk.errors(file), disk.scratch(file):
         pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from backwater import results
 from backwater.api import Experiment, Results
 from backwater.show import report
 from backwater.sweep import threads_of
-from backwater.terminal import say
+from backwater.terminal import note, say
 from backwater.writer import Writer, goes_on, is_finished
 
 
@@ -54,9 +53,7 @@ def unfinished(experiments: list[Experiment], places: list[Path], threads: int |
     """
     used = threads_of(threads)
     if threads is not None and used < threads:
-        print(
-            f"Note: --threads {threads}: {used} are used, as many as serve this process's processors", file=sys.stderr
-        )
+        note(f"--threads {threads}: {used} are used, as many as serve this process's processors")
     finished = [
         len(experiments) > 1 and not force and is_finished(place, experiment.scenarios)
         for experiment, place in zip(experiments, places, strict=True)

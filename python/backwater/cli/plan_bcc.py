@@ -12,7 +12,7 @@ import typer
 from backwater import _core, disk, signals
 from backwater.cli.exits import stoppable
 from backwater.cli.later import when_used
-from backwater.cli.options import Json, quantity, unpercented, valued
+from backwater.cli.options import Force, Json, check_file, quantity, unpercented, valued
 from backwater.plan import bcc_config
 from backwater.plan.bcc_defaults import LAMBDA, PMAX, TRIAL_FLOWS
 
@@ -135,6 +135,7 @@ def plan_bcc(
         str | None, valued("--loads", "LIST", f"Simulate the links at these loads. [default: {LOADS}]", TRIAL)
     ] = None,
     keep: Annotated[Path | None, valued("--keep", "DIR", "Keep the simulation and its report in DIR.", TRIAL)] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Compute BCC's thresholds for a switch.
@@ -161,6 +162,8 @@ def plan_bcc(
         raise _core.InputError("--bare: not with --simulate")
     if bare and as_json:
         raise _core.InputError("--bare: not with --json, which has everything")
+    if out_file is not None:
+        check_file("--out", out_file, force=force)
     asked = {
         "rate_bps": quantity("--rate", rate, flowsail.RATES),
         "ports": ports,

@@ -14,6 +14,7 @@ from backwater.cli.options import Claims, Json, RunDirs
 with when_used():
     from backwater import api, terminal
     from backwater.cli import printing
+    from backwater.show import figures
     from backwater.show import report as page
 
 
@@ -26,6 +27,14 @@ def report(
         list[str] | None,
         typer.Option("--format", metavar="FORMAT", help="Draw figures as png, svg or pdf. Repeatable. [default: png]"),
     ] = None,
+    size: Annotated[
+        str,
+        typer.Option(
+            "--size",
+            metavar="SIZE",
+            help="Draw figures 7 inches wide (page), or 3.35 inches for one column of a paper (column).",
+        ),
+    ] = "page",
     claims: Claims = False,
     as_json: Json = False,
 ) -> None:
@@ -35,18 +44,19 @@ def report(
     With --json it prints the report's path, the answer and the claims.
 
     Examples:
-        backwater report runs/fig9 --format pdf
+        backwater report runs/fig9 --format pdf --size column
         backwater report runs/fig9 runs/mine --out both
     """
     for name in formats or ():
         if name not in page.FORMATS:
             raise _core.InputError(f"--format {name}: expected one of {', '.join(page.FORMATS)}")
+    figures.check_size(size, "--size")
     opened = [api.Results(path) for path in run]
     if out_dir is None and len(opened) > 1:
         raise _core.InputError("report of several runs: name a directory for it with --out")
     for one in opened:
         one.verify()
-    written = page.write(list(opened), out_dir or run[0], formats or page.FORMATS[:1])
+    written = page.write(list(opened), out_dir or run[0], formats or page.FORMATS[:1], size)
     judged = [row for one in opened for row in one.claims]
     if claims and not as_json:
         printing.print_claims(judged)

@@ -86,7 +86,7 @@ def reproduce(
         one.invocation = ["reproduce", identifier]
     identifiers = {one.path: identifier for identifier, one in zip(paths, opened, strict=True)}
     if ledger_file is not None:
-        check_file("--ledger", ledger_file)
+        check_file("--ledger", ledger_file, force=True)  # It is read, and its other rows stay.
         ledger.read(ledger_file)
     rows: dict[Path, list[dict[str, Any]]] = {one.path: [] for one in opened}
 

@@ -152,12 +152,8 @@ def difference_json(apart: tuple[float, float] | None) -> dict[str, float | None
     return {"difference": apart[0], "standard_errors": apart[1] if np.isfinite(apart[1]) else None}
 
 
-def check_place(picture: Path | None) -> None:
-    """Refuses a picture that cannot be written, before the work."""
-    if picture is None:
-        return
-    if not picture.absolute().parent.is_dir():
-        raise InputError(f"--out {picture}: no such directory: {picture.parent}")
+def check_format(picture: Path) -> None:
+    """Refuses a picture in a format that cannot be drawn."""
     if picture.suffix not in PICTURES:
         raise InputError(f"--out {picture}: expected a name that ends in {', '.join(PICTURES)}")
 

@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from backwater import disk
+from backwater._core import InputError
 from backwater.hpcc.comparison import Comparison
 from backwater.judge.measured import quantity
 from backwater.show import series
@@ -80,8 +81,18 @@ STAMPS = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDat
 """What would make files of the same figure differ."""
 
 
-def write(data: dict[str, Any], place: Path, formats: Sequence[str] = ("png",)) -> list[Path]:
-    """Draws what there is to draw.
+def check_size(size: str, named: str = "size") -> None:
+    """Refuses a size that figures do not have.
+
+    # Errors
+    `InputError`, which calls the size `named`.
+    """
+    if size not in SIZES:
+        raise InputError(f"{named} {size!r}: expected {' or '.join(map(repr, SIZES))}")
+
+
+def write(data: dict[str, Any], place: Path, formats: Sequence[str] = ("png",), size: str = "page") -> list[Path]:
+    """Draws what there is to draw, at a `size` of `SIZES`.
 
     # Errors
     `InputError` and `Undrawn` naming the figures that failed, when the others are drawn.
@@ -92,7 +103,7 @@ def write(data: dict[str, Any], place: Path, formats: Sequence[str] = ("png",)) 
     for name, make in drawings(data):
         stem = fresh(name, {path.stem.lower() for path in drawn})
         with failures.of(Path(place.name) / f"{stem}.{formats[0]}"), plain():
-            figure = make()
+            figure = make(size=size)
             for form in formats:
                 save(figure, place / f"{stem}.{form}")
                 drawn.append(place / f"{stem}.{form}")

@@ -74,8 +74,7 @@ class Plots:
         """
         from backwater.show import figures
 
-        if size not in figures.SIZES:
-            raise InputError(f"size {size!r}: expected {' or '.join(map(repr, figures.SIZES))}")
+        figures.check_size(size)
         make = dict(self._drawings).get(name)
         if make is None:
             raise InputError(f"{self._results.path}: no figure '{name}'; there is {', '.join(self.names) or 'none'}")

@@ -33,10 +33,10 @@ CREDIT = "credit"
 """The reason for which ExpressPass's switches and NICs drop credits."""
 
 
-def write(opened: list[Results], place: Path, formats: Sequence[str] = ("png",)) -> Path:
+def write(opened: list[Results], place: Path, formats: Sequence[str] = ("png",), size: str = "page") -> Path:
     """Judges, and writes claims, summaries, figures and the page into `place`; returns the page.
 
-    One that fails leaves the others. Figures are in each of these formats.
+    One that fails leaves the others. Figures are in each of these formats, and as wide as `size` says.
 
     # Errors
     `InputError` and `Undrawn`, when everything else is written.
@@ -64,7 +64,7 @@ def write(opened: list[Results], place: Path, formats: Sequence[str] = ("png",))
             if len(opened) == 1:
                 opened[0].answer = data["answer"]
             with failures.of(place / "figures"):
-                draw(data, making.path / "figures", place / "figures", formats)
+                draw(data, making.path / "figures", place / "figures", formats, size)
             put(render(data), making.path / PAGE, place)
     finally:
         making.discard()
@@ -84,12 +84,12 @@ def put(text: str, made: Path, place: Path) -> None:
     made.replace(place / made.name)
 
 
-def draw(data: dict[str, Any], made: Path, place: Path, formats: Sequence[str]) -> None:
+def draw(data: dict[str, Any], made: Path, place: Path, formats: Sequence[str], size: str) -> None:
     """Draws the figures; one that fails leaves the others, a full disk what was there."""
     from backwater.show import figures  # Matplotlib takes a third of a second to import: only where it draws.
 
     try:
-        figures.write(data, made, formats)
+        figures.write(data, made, formats, size)
     finally:
         if not isinstance(sys.exception(), OSError) and made.is_dir():
             disk.put_directory(made, place)
