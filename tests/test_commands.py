@@ -172,7 +172,7 @@ def test_a_run_ends_with_who_wins_where_the_report_is_and_what_to_try(cli: Cli, 
     assert report == "Report: here/report.html"
     assert following == (
         "Next: `backwater compare here` prints all variants side by side; "
-        "`backwater explain here --run BFC` says where slow flows spent their time."
+        "the report says where slow flows of BFC and DCTCP spent their time."
     )
 
 

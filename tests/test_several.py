@@ -34,7 +34,7 @@ def test_several_experiments_run_side_by_side(smoke: Path, three: Path, tmp_path
     assert lines.index(next(line for line in lines if line.startswith("three: BFC: started"))) < lines.index(
         next(line for line in lines if line.startswith("slow: ") and ": done" in line)
     )
-    alone = Experiment(three).simulate(tmp_path / "alone")
+    alone = Experiment(three).run(tmp_path / "alone")
     assert files(Results(tmp_path / "both/three")) == files(alone)
 
 

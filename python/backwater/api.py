@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, disk, experiments, results, sweep
+from backwater import _core, disk, experiments, kept, results, sweep, tails
 from backwater.cluster import connected
 from backwater.compute.registry import SCHEMAS
 from backwater.deadlock import search as deadlock
@@ -117,6 +117,20 @@ class Results(results.Results):
         """First sentences of the report: who has the lowest tail slowdown, by how much, and how certain it is."""
         answer: list[str] = report.page_data([self])["answer"]
         return answer
+
+    def explain_tails(self) -> None:
+        """Explains why the longest and the best tail are slow, where this costs under a tenth of the runs.
+
+        The explanations are stored in the run directory, so `report` shows them. `Experiment.run` does this too.
+
+        # Errors
+        `InputError` if a file cannot be written.
+        """
+        if found := tails.explained(self):
+            kept.keep(self.path, found)
+            self._read()
+            if keeper := getattr(self, "keeper", None):
+                self.keep(keeper)
 
     def report(self, formats: Sequence[str] = ("png",), *, size: str = "page") -> Path:
         """Writes `claims.json`, `summary.parquet`, `report.html` and the figures again. Returns the path of the report.
@@ -297,6 +311,7 @@ class Experiment:
         done = self.simulate(out, threads=threads, force=force, watch=watch, store=store, on=on)
         if not done.interrupted:
             try:
+                done.explain_tails()
                 done.report()
             except _core.InputError as error:
                 n = len(done.runs)

@@ -176,6 +176,25 @@ def slowest(
     return found if worst is None else found.slice(0, worst)
 
 
+def tail_of(
+    flows: pa.Table,
+    *,
+    flow_class: str | None = None,
+    above: int = 0,
+    below: int | None = None,
+    percentile: float = 99.0,
+    most: int = FLOWS_MAX,
+) -> tuple[Tail, pa.Table]:
+    """Returns a tail, and its rows of the table `flows`: the `most` slowest of them.
+
+    # Errors
+    `InputError` if there is no such flow.
+    """
+    slow = slowest(flows, flow_class=flow_class, above=above, below=below, percentile=percentile)
+    slowdown = slow["slowdown"][slow.num_rows - 1].as_py()
+    return Tail(percentile, flow_class, above, below, slow.num_rows, slowdown), slow.slice(0, most)
+
+
 def numbered(flows: pa.Table, numbers: Sequence[int]) -> pa.Table:
     """Returns the flows with these numbers, in this order.
 

@@ -18,7 +18,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ import pyarrow as pa
 from backwater import summaries, tables
 from backwater._core import InputError
 from backwater.disk import sha256
-from backwater.explain import Explained, Progress, again, numbered
+from backwater.explain import Explained, Progress, Tail, again, numbered
 
 FORMAT = 2
 UNSEALED = 1
@@ -166,11 +166,17 @@ class Run:
         """
         return self.explain_flows(numbered(self.table("flows"), numbers), progress=progress)
 
-    def explain_flows(self, flows: pa.Table, *, progress: Progress | None = None) -> Explained:
-        """Explains the flows of these rows of the table `flows`. `backwater.explain.slowest` selects such rows."""
+    def explain_flows(
+        self, flows: pa.Table, *, tail: Tail | None = None, progress: Progress | None = None
+    ) -> Explained:
+        """Explains the flows of these rows of the table `flows`. `backwater.explain.slowest` selects such rows.
+
+        `tail` says how they were selected, if they are a tail (`backwater.explain.tail_of`).
+        """
         if self.entry.get("cut_short"):
             raise refused(self.path, "was stopped before its end: it cannot be run to the same point again")
-        return again(self.label, self.scenario, self.digest, self.table("flows"), flows, progress)
+        found = again(self.label, self.scenario, self.digest, self.table("flows"), flows, progress)
+        return replace(found, tail=tail)
 
 
 class Results:
@@ -182,6 +188,9 @@ class Results:
             raise InputError(f"{self.path}: no such run directory")
         if not (self.path / MANIFEST).is_file():
             raise InputError(f"{self.path}: not a run directory: it has no {MANIFEST}")
+        self._read()
+
+    def _read(self) -> None:
         self.manifest = read_manifest(self.path / MANIFEST)
         self.runs = [Run(entry["label"], self.path / entry["dir"], entry) for entry in self.manifest["runs"]]
 

@@ -131,6 +131,7 @@ def publish(one: Chosen, done: Results) -> int:
     print_runs(done)
     code = 0
     try:
+        done.explain_tails()
         done.report()
     except (_core.InputError, Undrawn) as failure:
         code = BUG if isinstance(failure, Undrawn) else BAD_INPUT

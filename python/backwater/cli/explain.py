@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -41,16 +40,13 @@ class Asked:
         if self.flows:
             chosen = explaining.numbered(table, self.flows)
         else:
-            slow = explaining.slowest(
+            tail, chosen = explaining.tail_of(
                 table, flow_class=self.flow_class, above=self.above, below=self.below, percentile=self.percentile
             )
-            slowdown = slow["slowdown"][slow.num_rows - 1].as_py()
-            tail = explaining.Tail(self.percentile, self.flow_class, self.above, self.below, slow.num_rows, slowdown)
-            chosen = slow.slice(0, explaining.FLOWS_MAX)
         with terminal.progress_of(
             f"{run.label}: again, with {terminal.some(chosen.num_rows, 'flow')} followed"
         ) as progress:
-            return dataclasses.replace(run.explain_flows(chosen, progress=progress), tail=tail)
+            return run.explain_flows(chosen, tail=tail, progress=progress)
 
 
 def explain(

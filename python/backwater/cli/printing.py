@@ -17,6 +17,7 @@ from backwater.judge.claims import VERDICTS
 from backwater.judge.numbers import number
 from backwater.results import Run, without_seed
 from backwater.show import endings, report
+from backwater.show.answer import both
 from backwater.terminal import count, out, say, some, verdict_text
 
 FAR = 0.25
@@ -140,8 +141,10 @@ def tried_next(done: Results) -> str:
     variants = list(dict.fromkeys(without_seed(run.label, run.params) for run in simulated))
     which = "" if len(done.runs) == 1 else f" --run {variants[0]}"
     explained = f"`backwater explain {place}{which}` says where slow flows spent their time."
+    if known := [run.label for run in simulated if "waits" in run.tables]:
+        explained = f"the report says where slow flows of {both(known)} spent their time."
     if len(variants) == 1:
-        return explained
+        return f"`backwater open {place}` shows it; {explained}" if known else explained
     return f"`backwater compare {place}` prints all variants side by side; {explained}"
 
 

@@ -37,6 +37,8 @@ class Entry:
     point: dict[str, Any] = field(default_factory=dict)
     unfinished: float = 0.0
     """Share of the measured flows."""
+    label: str = ""
+    """The run, if there are several seeds the first."""
 
     @property
     def is_ideal(self) -> bool:
@@ -70,6 +72,11 @@ class Measurement:
 
     what: str
     entries: list[Entry]
+    flow_class: str | None = None
+    """Class of the measured flows; None for all."""
+    above: int = 0
+    below: int | None = None
+    """Their sizes in bytes: larger than `above`, and at most `below`."""
 
     @property
     def points(self) -> dict[str, list[Entry]]:
@@ -274,10 +281,12 @@ def of_panel(data: dict[str, Any]) -> Measurement | None:
                 run.get("left_out", False),
                 one["point"],
                 unfinished(run, value.get("class"), most),
+                label_of(run),
             )
         )
     which = f"{value['class']} flows" if "class" in value else "flows"
-    return Measurement(f"{STATISTIC} slowdown of {which} up to {size(most)}", entries)
+    what = f"{STATISTIC} slowdown of {which} up to {size(most)}"
+    return Measurement(what, entries, value.get("class"), below=int(most))
 
 
 def of_bin(runs: Sequence[RunData]) -> Measurement | None:
@@ -302,7 +311,7 @@ def of_bin(runs: Sequence[RunData]) -> Measurement | None:
     entries = [entry_of(run, row) for run, row in zip(runs, known[low, high], strict=True)]
     above = f"above {size(low)}" if high is None else f"from {size(low)} to {size(high)}"
     sizes = above if low else f"up to {size(high or 0)}"
-    return Measurement(f"{STATISTIC} slowdown of {flow_class} flows {sizes}", entries)
+    return Measurement(f"{STATISTIC} slowdown of {flow_class} flows {sizes}", entries, flow_class, low, high)
 
 
 def entry_of(run: RunData, row: dict[str, Any] | None) -> Entry:
@@ -317,7 +326,13 @@ def entry_of(run: RunData, row: dict[str, Any] | None) -> Entry:
         run.get("left_out", False),
         run["point"],
         left / max(1, left + (row or {}).get("flows", 0)),
+        label_of(run),
     )
+
+
+def label_of(run: RunData) -> str:
+    """The label of a run, or of its first seed."""
+    return str(run.get("members", [run])[0].get("name", ""))
 
 
 def unfinished(run: RunData, flow_class: str | None, most: float) -> float:

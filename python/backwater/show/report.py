@@ -119,7 +119,18 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
         "dropped": dropped(runs),
         "claims": [row for one in opened for row in one.claims],
     }
+    found = answer.compared(data)
+    for run in runs:
+        run["explain"] = explain_command(run, found)
     return {**data, "answer": answer.sentences(data), "headline": headline(data)}
+
+
+def measured(one: Results) -> answer.Measurement | None:
+    """What the first sentence of an experiment's page compares, without anything else of the page."""
+    undrawn = left_out([one])
+    runs = [{**numbers(run.label, run, {}), "left_out": run.path in undrawn} for run in one.runs]
+    figure = one.manifest.get("figure", {})
+    return answer.compared({"runs": seeds.together(runs), "figure": figure, "panels": panels.read(one)})
 
 
 def headline(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -181,17 +192,32 @@ def runs_data(opened: list[Results]) -> Iterator[seeds.RunData]:
             **numbers(name, run, speed),
             "left_out": run.path in undrawn,
             "explained": flows.explained(run, explained),
-            "explain": explain_command(places[run.path], run),
+            "place": str(places[run.path]),
             **drawn,
         }
 
 
-def explain_command(place: Path, run: Run) -> dict[str, str] | None:
-    """What says why this run's tail is slow, as a user types it; None for a run that has no flows."""
-    if "flows" not in run.tables:
+def explain_command(run: seeds.RunData, found: answer.Measurement | None) -> dict[str, Any] | None:
+    """What says why this run's tail is slow, as a user types it, and how long the tail is; None without flows.
+
+    The tail is the one that the page's first sentence compares, if there is one.
+    """
+    if "flows" not in run["summary"]:
         return None
-    words = ["backwater", "explain", str(place), "--run", run.label, "--page"]
-    return {"label": run.label, "command": shlex.join(words)}
+    label = answer.label_of(run)
+    words = ["backwater", "explain", run["place"], "--run", label.removeprefix(f"{Path(run['place']).name}/")]
+    if found is not None:
+        words += ["--class", found.flow_class] if found.flow_class else []
+        words += ["--above", size_option(found.above)] if found.above else []
+        words += ["--below", size_option(found.below)] if found.below is not None else []
+    value = next((entry.value for entry in found.entries if entry.label == label), None) if found else None
+    return {"label": label, "command": shlex.join([*words, "--page"]), "value": value}
+
+
+def size_option(n: int) -> str:
+    """3000 as `3KB`."""
+    unit, scale = next((unit, scale) for unit, scale in (("MB", 10**6), ("KB", 10**3), ("B", 1)) if n % scale == 0)
+    return f"{n // scale}{unit}"
 
 
 def left_out(opened: list[Results]) -> set[Path]:

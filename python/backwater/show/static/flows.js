@@ -5,7 +5,8 @@ const explainedFlows = () => {
   if (explained.length === 0) return null;
   const state = settings("why", { run: [explained.map((run) => run.name), explained[0].name], axis: [["life", "run"], "life"] });
 
-  const ROWS = 8;
+  // If more runs than this are explained, only the chosen one is told of.
+  const ROWS = 8, TOLD = 4;
   const colours = {
     paused: "--bad", queue: "--c4", "other-queues": "--c2", "other-flows": "--c3", "own-packets": "--c0",
     "acks-and-frames": "--c7", transport: "--c5", recovery: "--c6", idle: "--rule", link: "--soft",
@@ -14,9 +15,10 @@ const explainedFlows = () => {
   const find = (name) => explained.find((run) => run.name === name);
   let run = find(state.run), at = null, flow = null, first = 0, asked = 0;
 
-  const about = el("p", { class: "finding" });
+  const findings = el("div");
   const causes = el("div");
   const listed = el("div", { id: "flow-list" });
+  const list = el("details", {}, el("summary", {}, "The flows, the slowest first"));
   const said = el("output", { class: "when", role: "status" });
   const chooser = el("select", { onchange: (event) => show(find(event.target.value)) }, ...explained.map((one) => el("option", { value: one.name }, one.name)));
   const number = el("input", { type: "text", inputmode: "numeric", size: 9, "aria-label": "Number of a flow" });
@@ -44,6 +46,7 @@ const explainedFlows = () => {
     const found = (await unpack(of, Math.floor(i / block)))[i % block];
     if (mine !== asked || !panel.isConnected) return;
     if (of !== run) show(of);
+    list.open = true;
     [at, flow, first] = [i, found, Math.floor(i / ROWS) * ROWS];
     said.textContent = "";
     draw();
@@ -66,8 +69,9 @@ const explainedFlows = () => {
   // ---- lists
 
   const drawList = () => {
-    const { told, left_out: left, causes: rows, flow: numbers, class: classes, size, slowdown } = run.explained;
-    about.textContent = `${run.name}, ${told}` + (left ? ` The ${numbers.length} slowest are here.` : "");
+    const { causes: rows, flow: numbers, class: classes, size, slowdown } = run.explained;
+    const finding = ({ name, explained: { told, left_out: left, flow: { length } } }) => el("p", { class: "finding" }, el("b", {}, name), `, ${told}` + (left ? ` The ${length} slowest are here.` : ""));
+    findings.replaceChildren(...(explained.length > TOLD ? [run] : explained).map(finding));
     causes.replaceChildren(table([{ name: "where", text: true }, { name: "what", text: true }, { name: "share" }, { name: "mean" }],
       rows.map(([where, what, share, mean]) => [where, what, tenths(share), seconds(mean)]), "Where these flows spent their time"));
     const last = Math.min(first + ROWS, numbers.length);
@@ -152,11 +156,13 @@ const explainedFlows = () => {
     const { class: classes, size, slowdown } = of.explained;
     return { colour: lineOf(of), of: classes.flatMap((name, i) => (name === flows ? [{ x: size[i], y: slowdown[i], i, run: of }] : [])) };
   });
+  const other = unexplained();
+  list.append(el("form", { class: "player", onsubmit: look }, el("label", { class: "select" }, "Flow ", number), button("Show", look), said),
+    listed, el("div", { class: "player" }, before, after, where));
   const node = section("why", "Why the tail is slow",
-    { note: "backwater explain followed these flows. Each is a dot in the plot above. Pick a dot, or a flow here, to see where its time went." },
-    explained.length > 1 ? el("div", { class: "controls" }, el("label", { class: "select" }, "Run ", chooser)) : null,
-    about, el("details", {}, el("summary", {}, "Where their time went, by cause"), causes),
-    el("form", { class: "player", onsubmit: look }, el("label", { class: "select" }, "Flow ", number), button("Show", look), said),
-    listed, el("div", { class: "player" }, before, after, where), panel);
+    { note: "These flows were followed in a second run. Each is a dot in the plot above. Pick a dot, or a flow of the list, to see where its time went." },
+    findings, explained.length > 1 ? el("div", { class: "controls" }, el("label", { class: "select" }, "Run ", chooser)) : null,
+    el("details", {}, el("summary", {}, "Where their time went, by cause"), causes), list, panel,
+    other ? el("details", {}, el("summary", {}, `Explain ${other.explain.label} too`), copyable(other.explain.command)) : null);
   return { node, dots, pick: (dot) => pick(dot.run, dot.i, true), isPicked: (dot) => dot.run === run && dot.i === at };
 };

@@ -107,9 +107,11 @@ const marked = (rows, statistic) => {
   });
 };
 
-// Where no flow was explained: the command that does it.
+// The command that explains a tail: of the runs that are not explained, that with the longest.
+const unexplained = () => drawn(runs).filter((run) => run.explain && !bySeed([run]).some((one) => one.explained))
+  .sort((a, b) => canWin(b) - canWin(a) || (b.explain.value ?? 0) - (a.explain.value ?? 0))[0];
 const whySlow = () => {
-  const run = drawn(runs).find((one) => one.explain);
+  const run = unexplained();
   return run ? el("div", { id: "why" },
     el("p", { class: "note" }, `Why is the tail slow? This command runs ${run.explain.label} again, follows its slowest flows and adds to this page where their time went.`),
     copyable(run.explain.command)) : null;
