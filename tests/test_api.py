@@ -59,7 +59,7 @@ def test_the_same_experiment_gives_the_same_digest(three: Path) -> None:
 
 
 def test_what_is_not_there_is_said(results: Results, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no run 'HPCC'; there is BFC, DCTCP, Ideal-FQ"):
+    with pytest.raises(InputError, match="no run 'HPCC'; expected one of BFC, DCTCP, Ideal-FQ"):
         results["HPCC"]
     with pytest.raises(InputError, match="no table 'flow'"):
         results.table("flow")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import backwater
-from backwater import Experiment, InputError, Results, _core, experiments, vary, versions
+from backwater import Experiment, InputError, Results, _core, experiments, suggest, vary, versions
 from backwater.cli import catalogue, tree
 from backwater.cli import command as commands
 from backwater.cli.options import percentile, real, unpercented
@@ -161,6 +161,44 @@ def test_shells_complete_names_of_commands_and_options(tmp_path: Path) -> None:
     assert set(completed("backwater run --se")) == {"--seeds", "--set"}
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("reproduce fig99", "fig99: no such experiment or paper; did you mean fig9, "),
+        ("reproduce bfc-fg9", "bfc-fg9: no such experiment or paper; did you mean bfc-fig9, "),
+        ("reproduce flowsial", "flowsial: no such experiment or paper; did you mean flowsail, "),
+        ("list experiments bccc", "bccc: no such experiment or paper; did you mean bcc? "),
+        ("run bfc-fg9", "bfc-fg9: no such file or published experiment; did you mean bfc-fig9, "),
+        ("show tomahak", "show tomahak: no such name; did you mean tomahawk, "),
+        ("new x --scheme dqcn", "--scheme dqcn: did you mean dcqcn, "),
+        ("new x --workload gogle_rpc", "--workload gogle_rpc: did you mean google_rpc"),
+        ("plan bcc --rtt 80us --chip tomahak", "--chip tomahak: did you mean tomahawk, "),
+        ("plan bfc --chip tomahak", "--chip tomahak: did you mean tomahawk, "),
+        ("plan bfc --workload gogle_rpc", "gogle_rpc: no such table of sizes or file; did you mean google_rpc"),
+        ("schema flwos", "schema flwos: no such table; did you mean flows? "),
+        ("check bfc-fig9 --set variant=bfcc", '--set variant=bfcc: unknown variant; did you mean "BFC"? '),
+        ("check bfc-fig9 --scale smok", 'unknown scale "smok"; did you mean "smoke"? '),
+        ("check bfc-fig9 --set switch.quues=3", 'unknown key; did you mean "queues"? '),
+        ("check bfc-fig9 --set switch.chip=tomahak", 'unknown chip; did you mean "tomahawk"? '),
+    ],
+)
+def test_a_slip_is_answered_with_the_nearest_names_in_few_words(cli: Cli, words: str, says: str) -> None:
+    done = cli(*words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+    assert len(done.stderr) < 500, "and not with a hundred names"
+
+
+def test_many_names_are_left_to_the_command_that_lists_them() -> None:
+    names = [f"name-{i}" for i in range(100)]
+    assert suggest.expected("nam-50", names, "backwater list names") == (
+        "did you mean name-50, name-5 or name-0? expected one of the 100 names that `backwater list names` lists"
+    )
+    assert suggest.expected("zzz", names) == "expected one of 100 names, from name-0 to name-99"
+    assert suggest.expected("BFC", ["bfc", "pfc"]) == "did you mean bfc or pfc? expected one of bfc, pfc"
+    assert suggest.hint("x" * 10**6, names) == ""
+
+
 # What is printed.
 
 
@@ -302,7 +340,7 @@ def test_a_variant_is_all_its_seeds(cli: Cli, smoke: Path, tmp_path: Path) -> No
     assert [run.label for run in done.select("bfc")] == [label for label in labels if label.startswith("bfc")]
     assert [run.label for run in done.select("bfc.load=0.3")] == ["bfc.load=0.3.seed=1", "bfc.load=0.3.seed=2"]
     assert done.select("bfc.load=0.3.seed=2") == [done["bfc.load=0.3.seed=2"]]
-    with pytest.raises(InputError, match=r"no run 'hpcc'; there is bfc\.load=0\.2, dctcp\.load=0\.2, "):
+    with pytest.raises(InputError, match=r"no run 'hpcc'; expected one of bfc\.load=0\.2, dctcp\.load=0\.2, "):
         done.select("hpcc")
     shown = cli("explain", "here", "--run", "dctcp.load=0.3", "--flow", 1).stdout
     assert [line.partition(":")[0] for line in shown.splitlines() if "the same run" in line] == [

@@ -94,7 +94,7 @@ def test_a_file_comes_before_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_an_unknown_name_is_refused_with_the_closest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"^bfc-fgi9: no such file or published experiment; did you mean bfc-fig9\? "):
+    with pytest.raises(InputError, match=r"^bfc-fgi9: no such file or published experiment; did you mean bfc-fig9, "):
         Experiment("bfc-fgi9")
     with pytest.raises(InputError, match=r"^bfc: these are \d+ experiments: expected one, such as bfc-"):
         Experiment("bfc")

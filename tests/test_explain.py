@@ -121,8 +121,8 @@ def test_another_run_is_not_explained(results: backwater.Results) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ([], "3 runs: name some with --run; there is BFC, DCTCP, Ideal-FQ"),
-        (["--run", "PFC"], "no run 'PFC'; there is BFC, DCTCP, Ideal-FQ"),
+        ([], "3 runs: name some with --run; expected one of BFC, DCTCP, Ideal-FQ"),
+        (["--run", "PFC"], "no run 'PFC'; did you mean BFC? expected one of BFC, DCTCP, Ideal-FQ"),
         (["--run", "BFC", "--flow", "99999999"], "flow 99999999: no such flow; there is 0 to "),
         (["--run", "BFC", "--class", "mail"], "--class mail: expected one of "),
         (["--run", "BFC", "--below", "3"], "--below 3: expected a size such as 3KB"),

@@ -162,11 +162,11 @@ def test_the_command_prints_and_writes_the_same(cli: Cli) -> None:
         ("--cell 0B", "--cell 0: expected 1 to 9216"),
         ("--pipelines 100", "--pipelines 100: expected 1 to 64"),
         ("--buffer 1B", "--buffer 1: expected 1000 to 1e+12"),
-        ("--chip tofino3", "--chip tofino3: expected one of broadcom-56538,"),
+        ("--chip tofino3", "--chip tofino3: did you mean tofino or tofino2? expected one of broadcom-56538,"),
         ("--load 0.5", "--load 0.5: expected --workload with it"),
         ("--workload cache --load 1", "--load 1: expected above 0, and at most 0.99"),
         ("--workload cache --target 0", "--target 0: expected 1e-12 to below 1"),
-        ("--workload cash", "cash: no such table of sizes or file; expected a file, or one of alibaba_storage"),
+        ("--workload cash", "cash: no such table of sizes or file; did you mean cache"),
     ],
 )
 def test_what_no_switch_can_be_is_refused(cli: Cli, words: str, message: str) -> None:

@@ -7,7 +7,6 @@ paths, `about` gives title, paper and section, and `text` gives a scenario to co
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from backwater import suggest
 from backwater._core import InputError
 from backwater.toml_text import toml_key, toml_value
 
@@ -33,6 +33,7 @@ TITLES = {
 PREFIXES = {"bfc": "bfc", "flowsail": "fs", "bcc": "bcc"}
 """How the ids of a paper's claims begin, which name its figures too: `fs-fig11` is `flowsail-fig11`."""
 ALL = "all"
+LISTED = "`backwater list experiments` lists them"
 
 
 def root() -> Path:
@@ -129,8 +130,7 @@ def locate(source: str | os.PathLike[str]) -> Path:
     except InputError:
         if path.exists():
             return path
-        problem = f"no such file or published experiment; {hint(str(path))}`backwater list experiments` lists them"
-        raise InputError(f"{path}: {problem}") from None
+        raise InputError(f"{path}: no such file or published experiment; {hint(str(path))}{LISTED}") from None
     if len(found) > 1:
         raise InputError(f"{path}: these are {len(found)} experiments: expected one, such as {next(iter(found))}")
     return next(iter(found.values()))
@@ -147,7 +147,7 @@ def find(identifier: str) -> dict[str, Path]:
     Where several papers have a figure, its number alone is that of the first in `PAPERS`.
 
     # Errors
-    `InputError` with what there is.
+    `InputError` with the closest names.
     """
     everything = known()
     if identifier == ALL:
@@ -163,17 +163,17 @@ def find(identifier: str) -> dict[str, Path]:
         if len(figure) > 1 and name in figure:
             figure = {name: figure[name]}
     if not figure:
-        there = ", ".join(everything)
-        raise InputError(f"reproduce {identifier}: no such experiment; {hint(identifier)}there is {there}")
+        raise InputError(f"{identifier}: no such experiment or paper; {hint(identifier)}{LISTED}")
     return figure
 
 
 def hint(identifier: str) -> str:
-    """The experiment whose name is closest, as a question; empty if none is close."""
+    """The experiments and papers whose names are closest, as a question; empty if none is close."""
     everything = known()
-    stems = [path.stem for path in everything.values()]
-    close = difflib.get_close_matches(identifier, [*everything, *stems], 1)
-    return f"did you mean {close[0]}? " if close else ""
+    papers = dict.fromkeys(path.parent.name for path in everything.values())
+    if "-" not in identifier:  # `fig99` may mean any paper's `fig9`.
+        everything |= {path.stem: path for path in everything.values()}
+    return suggest.hint(identifier, [*everything, *papers])
 
 
 def in_order(path: Path) -> tuple[str, str, int, str]:

@@ -25,7 +25,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from backwater import summaries, tables
+from backwater import suggest, summaries, tables
 from backwater._core import InputError
 from backwater.disk import sha256
 from backwater.explain import Explained, Progress, Tail, again, numbered
@@ -145,7 +145,9 @@ class Run:
         `InputError` if there is no such table or its file is damaged.
         """
         if name not in self.tables:
-            raise InputError(f"{self.path}: no table '{name}'; there is {', '.join(self.tables) or 'none'}")
+            raise InputError(
+                f"{self.path}: no table '{name}'; {suggest.expected(name, self.tables, 'backwater schema')}"
+            )
         path = self.file(self.table_files[name])
         try:
             return tables.read(path, columns)
@@ -259,7 +261,7 @@ class Results:
         for run in self.runs:
             if run.label == label:
                 return run
-        raise InputError(f"{self.path}: no run '{label}'; there is {', '.join(run.label for run in self.runs)}")
+        raise InputError(f"{self.path}: no run '{label}'; {suggest.expected(label, [run.label for run in self.runs])}")
 
     def select(self, name: str) -> list[Run]:
         """Returns the run with this label, or all runs of a variant: `BFC` selects every seed and point of BFC.
@@ -277,7 +279,7 @@ class Results:
             if found := [run for run in self.runs if fits(run)]:
                 return found
         names = list(dict.fromkeys(without_seed(run.label, run.params) for run in self.runs))
-        raise InputError(f"{self.path}: no run '{name}'; there is {', '.join(names)}")
+        raise InputError(f"{self.path}: no run '{name}'; {suggest.expected(name, names)}")
 
     def table(self, name: str) -> pa.Table:
         """Returns a table with the rows of all runs, and the run's `label` as first column.

@@ -11,10 +11,9 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
-from backwater import _core, disk
+from backwater import _core, disk, suggest
 from backwater._core import InputError
 from backwater.toml_text import toml_value
 
@@ -199,7 +198,7 @@ def titles_of(schemes: Sequence[str]) -> dict[str, str]:
     known = {scheme["name"]: scheme["title"] for scheme in json.loads(_core.schemes())}
     for i, name in enumerate(schemes):
         if name not in known:
-            raise unknown("--scheme", name, list(known))
+            raise unknown("--scheme", name, list(known), "backwater list schemes")
         if name in schemes[:i]:
             raise InputError(f"--scheme {','.join(schemes)}: {name} is named twice")
     if not schemes:
@@ -219,7 +218,7 @@ def traffic_of(workload: str, place: Path) -> Traffic:
     if not path.is_file():
         if path.suffix == ".csv" or len(path.parts) > 1:
             raise InputError(f"--workload {workload}: there is no such file")
-        problem = unknown("--workload", workload, _core.size_tables())
+        problem = unknown("--workload", workload, _core.size_tables(), "backwater list workloads")
         raise InputError(f"{problem}, or a CSV file with the header size_bytes,cdf or start_ns,src,dst,bytes")
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -282,8 +281,6 @@ def same(one: Path, other: Path) -> bool:
     return one.exists() and one.samefile(other)
 
 
-def unknown(option: str, name: str, known: list[str]) -> InputError:
-    """Refusal of a name, with the closest and all that are allowed."""
-    close = get_close_matches(name, known, 1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    return InputError(f"{option} {name}: {hint}expected one of {', '.join(known)}")
+def unknown(option: str, name: str, known: list[str], command: str = "") -> InputError:
+    """Refusal of a name, with the closest and what is allowed; `command` lists that."""
+    return InputError(f"{option} {name}: {suggest.expected(name, known, command)}")

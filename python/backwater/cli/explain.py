@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from backwater import _core, signals
+from backwater import _core, signals, suggest
 from backwater.cli.later import when_used
 from backwater.cli.options import Force, Json, check_file, percentile, whole
 
@@ -141,7 +141,8 @@ def explain(
     opened = api.Results(run)
     runs = [one for name in names for one in opened.select(name)] if names else opened.runs
     if len(runs) != 1 and not names:
-        raise _core.InputError(f"{run}: {len(runs)} runs: name some with --run; there is {', '.join(opened.summary)}")
+        there = suggest.expected("", [one.label for one in runs])
+        raise _core.InputError(f"{run}: {len(runs)} runs: name some with --run; {there}")
     if flow and (worst or flow_class or below or above):
         raise _core.InputError("--flow: names flows; --worst, --class, --below and --above choose them: not both")
     if out_file is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import _core
+from backwater import _core, suggest
 from backwater.cli.later import when_used
 from backwater.cli.options import Force, Json, OneScenario, Scale, Sets, all_sets
 
@@ -80,9 +80,8 @@ def export_hpcc(
     running.networks(scenario, [run["scenario"] for run in runs])
     chosen = runs if name is None else named(runs, name)
     if not chosen or (name is None and len(runs) > 1):
-        labels = ", ".join(run["label"] for run in runs)
         given = f"--run {name}: no such run" if name else f"{scenario}: {len(runs)} runs: choose some with --run"
-        raise _core.InputError(f"{given}; there is {labels}")
+        raise _core.InputError(f"{given}; {suggest.expected(name or '', [run['label'] for run in runs])}")
     told = []
     for run in chosen:
         exported = exporter.read(run["scenario"])

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import _core
+from backwater import _core, suggest
 from backwater.cli.later import when_used
 from backwater.cli.options import Json
 
@@ -50,7 +50,9 @@ def schema(
         ]
         lists.print_rows(columns, ["column", "type", "unit", "description"], as_json)
     else:
-        raise _core.InputError(f"schema {table}: no such table; there is {', '.join(known)}, and {SCENARIO}")
+        raise _core.InputError(
+            f"schema {table}: no such table; {suggest.expected(table, [*known, SCENARIO], 'backwater schema')}"
+        )
 
 
 def shown(kind: str) -> str:

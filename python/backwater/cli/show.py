@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Any
 
 import typer
 
-from backwater import _core, experiments
+from backwater import _core, experiments, suggest
 from backwater._core import InputError
 from backwater.cli.later import when_used
 from backwater.cli.options import Json
@@ -84,9 +83,9 @@ def found_experiment(name: str) -> str:
     try:
         found = list(experiments.find(name))
     except InputError:
-        close = difflib.get_close_matches(name, [*experiments.known(), *facts()], 1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise InputError(f"show {name}: no such name; {hint}`backwater list` lists all names") from None
+        hint = suggest.hint(name, [*experiments.known(), *facts()])
+        listed = "`backwater list experiments|schemes|workloads|chips` lists the names"
+        raise InputError(f"show {name}: no such name; {hint}{listed}") from None
     if len(found) > 1:
         raise InputError(f"show {name}: these are {len(found)} experiments: expected one, such as {found[0]}")
     return found[0]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from backwater import _core
+from backwater import _core, suggest
 from backwater.judge.measured import as_number
 
 Array = npt.NDArray[np.float64]
@@ -65,10 +65,8 @@ class Sizes:
             points = json.loads(_core.size_table(table))[0]
         except _core.InputError as error:
             if error.problem is not None and "no such file" in error.problem:
-                known = ", ".join(_core.size_tables())
-                raise _core.InputError(
-                    f"{table}: no such table of sizes or file; expected a file, or one of {known}"
-                ) from None
+                known = suggest.expected(table, _core.size_tables(), "backwater list workloads")
+                raise _core.InputError(f"{table}: no such table of sizes or file; {known}, or a file") from None
             raise
         return cls({"points": points})
 

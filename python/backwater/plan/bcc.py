@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 from rich.table import Table
 
-from backwater import _core
+from backwater import _core, suggest
 from backwater._core import InputError
 from backwater.plan.bcc_defaults import LAMBDA, PMAX
 from backwater.ranges import plain, within
@@ -283,7 +283,7 @@ def of_chip(name: str, units: str) -> dict[str, Any]:
     """
     known = chips()
     if name not in known:
-        raise InputError(f"--chip {name}: expected one of {', '.join(known)}")
+        raise InputError(f"--chip {name}: {suggest.expected(name, list(known), 'backwater list chips')}")
     chip = known[name]
     count = binary if units == "binary" else float
     return {

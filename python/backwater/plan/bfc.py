@@ -20,6 +20,7 @@ from typing import Any
 
 from rich.table import Table
 
+from backwater import suggest
 from backwater._core import InputError
 from backwater.compute import chip as chips
 from backwater.compute.bfc_switch import Switch, bits_for
@@ -80,7 +81,7 @@ def of_chip(name: str) -> dict[str, Any]:
     `InputError` with the chips there are.
     """
     if name not in chips.CHIPS:
-        raise InputError(f"--chip {name}: expected one of {', '.join(chips.CHIPS)}")
+        raise InputError(f"--chip {name}: {suggest.expected(name, list(chips.CHIPS), 'backwater list chips')}")
     chip = chips.CHIPS[name]
     queues = max(2, round(QUEUES_A_100_GBPS * chip["rate_bps"] / 100e9))
     return {"ports": chip["ports"], "rate": chip["rate_bps"], "buffer": chip["memory_bytes"], "queues": queues}
