@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import chromium
 from backwater import Experiment, Results
 from backwater.judge import panels
-from backwater.show import collectives, links, report, series
+from backwater.show import collectives, iterations, links, report, series
 from conftest import ROOT
 from test_report import embedded
 from test_report import series as drawn_series
@@ -136,6 +137,65 @@ def test_browser_shows_collectives(browser: chromium.Page, idle: Results, tmp_pa
     assert "95 µs" in text
     assert "2.53 Gb/s" in text
     assert {len(points) for points in drawn_series(browser, "collectives").values()} == {10, 64}
+    assert browser.console == []
+
+
+def run_of(name: str, mean: float | None, scheme: str = "bfc", **more: Any) -> dict[str, Any]:
+    """A run as a page has it, with a ring of 16 ranks; its time per iteration in seconds."""
+    known = None if mean is None else {"value": mean, "bounds": more.pop("bounds", [None, None])}
+    row = {"class": "w", "pattern": "ring", "ranks": 16, "mean": known, "bus": 30.4e9, "last": None} | more
+    return {"shown": name, "variant": name, "point": {}, "scheme": scheme, "left_out": False, "collectives": [row]}
+
+
+def test_the_answer_says_how_long_an_iteration_takes_and_which_rank_is_slowest() -> None:
+    last = {"host": "host3", "times": 7, "of": 10, "behind": 12e-6}
+    runs = [
+        run_of("BFC", 2e-3, bounds=[1.9e-3, 2.1e-3], last=last),
+        run_of("DCTCP", 3e-3, "dctcp", bounds=[2.8e-3, 3.2e-3]),
+        run_of("DCQCN", 2.05e-3, "dcqcn", bounds=[1.95e-3, 2.2e-3]),
+        run_of("Ideal-FQ", 1.5e-3, "ideal-fq", bounds=[1.4e-3, 1.6e-3]),
+        run_of("HPCC", None, "hpcc"),
+    ]
+    assert iterations.sentences({"runs": runs}) == [
+        "An iteration of the ring of 16 ranks takes least time under BFC: 2 ms (1.9 to 2.1), a bus bandwidth of "
+        "30.4 Gb/s.",
+        "DCTCP takes 1.5 times as long.",
+        "DCQCN equals BFC within the intervals.",
+        "The ideal (Ideal-FQ) is 1.5 ms (1.4 to 1.6).",
+        "The slowest rank under BFC is host3, which is last in 7 of 10 iterations: 12 us after the median rank.",
+        "HPCC completed no iteration of the ring of 16 ranks.",
+    ]
+    assert iterations.sentences({"runs": runs[-1:]}) == ["HPCC completed no iteration of the ring of 16 ranks."]
+    other = run_of("Pipeline", 5e-5, pattern="pipeline", ranks=8)
+    assert iterations.sentences({"runs": [runs[1], other]}) == [
+        "An iteration of the ring of 16 ranks takes 3 ms (2.8 to 3.2), a bus bandwidth of 30.4 Gb/s.",
+        "An iteration of the pipeline of 8 ranks takes 50 us, a bus bandwidth of 30.4 Gb/s.",
+    ]
+
+
+def test_a_page_with_collectives_begins_with_them(browser: chromium.Page, tmp_path: Path) -> None:
+    """Beside storage traffic, whose slowdown follows; its own flows are not compared by slowdown."""
+    sets = {"workload.0.bytes": "160 KB", "run.duration": "300 us"}
+    done = Experiment(ROOT / "examples" / "all-reduce.toml", sets=sets).simulate(tmp_path / "run")
+    assert done.answer[0].startswith("An iteration of the ring of 16 ranks takes least time under ")
+    assert " bus bandwidth of " in done.answer[0]
+    assert any(" p99 slowdown of storage flows " in line for line in done.answer)
+    assert not any(" of collective flows " in line for line in done.answer)
+    data = report.page_data([done])
+    iteration, slowdown = data["headline"]
+    assert iteration["label"].startswith("time per iteration of the ring of 16 ranks (")
+    assert " of storage flows " in slowdown["label"]
+    for run, shown in zip(done.runs, iteration["runs"], strict=True):
+        (known,) = collectives.of_seeds([run])
+        assert shown["value"] in (
+            pytest.approx(known["mean"]["value"] * 1e6),
+            pytest.approx(known["mean"]["value"] * 1e3),
+        )
+    page = tmp_path / "report.html"
+    page.write_text(report.render(data))
+    browser.open(page.as_uri())
+    assert browser.evaluate("document.querySelectorAll('#panels .dot').length") == 4
+    assert browser.evaluate("document.getElementById('answer').innerText").startswith(done.answer[0])
     assert browser.console == []
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from backwater.judge.estimate import Estimate
 from backwater.judge.measured import size_range
-from backwater.judge.numbers import number, told_estimate
+from backwater.judge.numbers import between_words, number
 from backwater.show.seeds import RunData
 from backwater.terminal import size, some
 
@@ -39,6 +39,7 @@ class Entry:
     """Share of the measured flows."""
     label: str = ""
     """The run, if there are several seeds the first."""
+    unit: str = ""
 
     @property
     def is_ideal(self) -> bool:
@@ -54,9 +55,10 @@ class Entry:
         return self.value
 
     def told(self) -> str:
+        value = f"{number(self.known)} {self.unit}".rstrip()
         if self.low is None or self.high is None:
-            return number(self.known)
-        return told_estimate(Estimate(self.known, self.low, self.high))
+            return value
+        return value + between_words(Estimate(self.known, self.low, self.high))
 
     def equals(self, other: Entry) -> bool:
         """Whether the intervals overlap; never so without intervals."""
@@ -112,8 +114,9 @@ def sentences(data: dict[str, Any]) -> list[str]:
     simulated = [run for run in runs if "flows" in run["summary"]]
     found = compared(data)
     if len(simulated) == 1:
-        return [*(one_run(found) if found else []), facts(simulated[0])]
-    if found is None:
+        slow = one_run(found) if found and found.flow_class not in collective_classes(simulated) else []
+        return [*slow, facts(simulated[0])]
+    if found is None or found.flow_class in collective_classes(simulated):
         return [facts(run, named=True) for run in simulated[:NAMED]]
     points = found.points
     if len(points) == 1:
@@ -167,13 +170,13 @@ def equals(best: Entry, equal: Sequence[Entry]) -> list[str]:
     return [f"{both(names(equal))} {'equals' if len(equal) == 1 else 'equal'} {best.name} within the intervals."]
 
 
-def multiples(best: Entry, worse: Sequence[Entry]) -> list[str]:
+def multiples(best: Entry, worse: Sequence[Entry], verb: str = "is", how: str = "high") -> list[str]:
     """`HPCC is 6.9 times as high, DCTCP 8.1 times.`"""
     if not worse or best.known <= 0:
         return []
     shown, rest = (list(worse), []) if len(worse) <= NAMED + 1 else (list(worse[:NAMED]), list(worse[NAMED:]))
     first, *others = [f"{times(entry, best)} times" for entry in shown]
-    parts = [f"{shown[0].name} is {first} as high"]
+    parts = [f"{shown[0].name} {verb} {first} as {how}"]
     parts += [f"{entry.name} {much}" for entry, much in zip(shown[1:], others, strict=True)]
     if rest:
         parts.append(f"{len(rest)} others {times(rest[0], best)} to {times(rest[-1], best)} times")
@@ -290,10 +293,14 @@ def of_panel(data: dict[str, Any]) -> Measurement | None:
 
 
 def of_bin(runs: Sequence[RunData]) -> Measurement | None:
-    """The smallest size bin that most variants have a number in; of the first class of flows."""
-    flow_class = next((name for run in runs for name in run["slowdown"]), None)
-    if flow_class is None:
+    """The smallest size bin that most variants have a number in; of the first class of flows.
+
+    Flows of collectives come last: the time per iteration says more of them (`iterations`).
+    """
+    classes = dict.fromkeys(name for run in runs for name in run["slowdown"])
+    if not classes:
         return None
+    flow_class = min(classes, key=lambda name: name in collective_classes(runs))
     known: dict[tuple[int, int | None], list[dict[str, Any] | None]] = {}
     for i, run in enumerate(runs):
         for row in run["slowdown"].get(flow_class, []):
@@ -312,6 +319,10 @@ def of_bin(runs: Sequence[RunData]) -> Measurement | None:
     above = f"above {size(low)}" if high is None else f"from {size(low)} to {size(high)}"
     sizes = above if low else f"up to {size(high or 0)}"
     return Measurement(f"{STATISTIC} slowdown of {flow_class} flows {sizes}", entries, flow_class, low, high)
+
+
+def collective_classes(runs: Sequence[RunData]) -> set[str]:
+    return {one["class"] for run in runs for one in run["summary"].get("collectives") or []}
 
 
 def entry_of(run: RunData, row: dict[str, Any] | None) -> Entry:

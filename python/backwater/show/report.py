@@ -14,7 +14,7 @@ from backwater import disk
 from backwater.judge import claims, panels
 from backwater.judge.context import SEED
 from backwater.results import CLAIMS, SUMMARY, Results, Run, without_seed
-from backwater.show import answer, collectives, colours, endings, flows, links, network, seeds, series
+from backwater.show import answer, collectives, colours, endings, flows, iterations, links, network, seeds, series
 from backwater.show.failures import Failures
 from backwater.show.names import named
 from backwater.staging import Staging
@@ -122,7 +122,8 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
     found = answer.compared(data)
     for run in runs:
         run["explain"] = explain_command(run, found)
-    return {**data, "answer": answer.sentences(data), "headline": headline(data)}
+    told = [*iterations.sentences(data), *answer.sentences(data)]
+    return {**data, "answer": told, "headline": headline(data, found)}
 
 
 def measured(one: Results) -> answer.Measurement | None:
@@ -133,21 +134,27 @@ def measured(one: Results) -> answer.Measurement | None:
     return answer.compared({"runs": seeds.together(runs), "figure": figure, "panels": panels.read(one)})
 
 
-def headline(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """A panel of what the first sentence compares, for an experiment without panels and without a sweep."""
-    found = answer.compared(data)
-    if found is None or data["panels"] or len(found.entries) < 2 or len(found.points) > 1:
+def headline(data: dict[str, Any], found: answer.Measurement | None) -> list[dict[str, Any]]:
+    """Panels of what the first sentences compare, for an experiment without panels and without a sweep."""
+    if data["panels"] or found is None or len(found.points) > 1:
         return []
     slots = {run["shown"]: run["slot"] for run in data["runs"]}
+    both = [*iterations.panels(data), (found.what, found.entries)]
+    if len(found.entries) < 2 or found.flow_class in answer.collective_classes(data["runs"]):
+        both.pop()
+    return [headline_panel(what, entries, slots) for what, entries in both]
+
+
+def headline_panel(what: str, entries: list[answer.Entry], slots: dict[str, int]) -> dict[str, Any]:
     runs = [
         {"variant": entry.name, "point": {}, "slot": slots[entry.name], "value": entry.value}
         | {"low": entry.low, "high": entry.high}
-        for entry in found.entries
+        for entry in entries
         if not entry.left_out
     ]
-    best = answer.best(found.entries)
+    best = answer.best(entries)
     reference = {"name": best.name, "value": best.value} if best else None
-    return [{"label": found.what, "better": "lower", "runs": runs, "reference": reference}]
+    return {"label": what, "better": "lower", "runs": runs, "reference": reference}
 
 
 def dropped(runs: list[seeds.RunData]) -> dict[str, int]:

@@ -6,7 +6,7 @@ const collectives = () => {
   const name = (one) => nameOf(one.run) + (several ? `, ${one.class}` : "");
   const within = ({ value, bounds }) => [seconds(value), interval(bounds) ? el("small", {}, ` ${bounds.map((v) => seconds(v)).join(" to ")}`) : null];
   const rows = known.map((one) => [
-    { show: [swatch(lineOf(one.run)), name(one)] }, `${one.pattern}, ${one.ranks} ranks`, whole(one.iterations),
+    { show: [swatch(lineOf(one.run)), name(one)], class: "whole" }, `${one.pattern}, ${one.ranks} ranks`, whole(one.iterations),
     one.completion ? { show: within(one.completion) } : "not complete", one.mean ? { show: within(one.mean) } : "–", one.slowest === null ? "–" : seconds(one.slowest),
     one.last ? `${one.last.host}, last in ${one.last.times} of ${one.last.of}` : "–", one.last ? seconds(one.last.behind) : "–", one.bus === null ? "–" : bits(one.bus)]);
   const drawable = known.filter((one) => one.times.length > 1);

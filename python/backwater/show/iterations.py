@@ -1,0 +1,92 @@
+"""Collectives in sentences: under which variant an iteration takes least time, and which rank it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from backwater.show import answer
+from backwater.show.answer import Entry
+from backwater.show.seeds import RunData
+from backwater.terminal import scaled, some, span
+
+RATES = [(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1.0, "b/s")]
+UNITS = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us")]
+
+
+def sentences(data: dict[str, Any]) -> list[str]:
+    """Of each collective at the last point of a sweep: the time per iteration, the bus bandwidth, the slowest rank.
+
+    >>> sentences({"runs": []})
+    []
+    """
+    return [line for what, entries, known in measured(data["runs"]) for line in of_one(what, entries, known)]
+
+
+def panels(data: dict[str, Any]) -> list[tuple[str, list[Entry]]]:
+    """The same numbers for a chart: the title with its unit, and the entries."""
+    return [
+        (f"time per iteration of {what} ({entries[0].unit})", entries)
+        for what, entries, _ in measured(data["runs"])
+        if len(entries) > 1 and any(entry.value is not None for entry in entries)
+    ]
+
+
+def measured(runs: list[RunData]) -> Iterator[tuple[str, list[Entry], dict[str, Any]]]:
+    """What each collective is, its time per iteration under each variant, and its row of the page by variant."""
+    last = next((run["point"] for run in reversed(runs) if run.get("collectives")), None)
+    here = [run for run in runs if run.get("collectives") and run["point"] == last and not run["left_out"]]
+    alike: dict[tuple[str, str, int], list[tuple[RunData, dict[str, Any]]]] = {}
+    for run in here:
+        for row in run["collectives"]:
+            alike.setdefault((row["class"], row["pattern"], row["ranks"]), []).append((run, row))
+    at = f" at {answer.point_name(last)}" if last else ""
+    for (name, pattern, ranks), known in alike.items():
+        means = [row["mean"]["value"] for _, row in known if row["mean"]]
+        scale, unit = next((one for one in UNITS if means and min(means) >= one[0]), UNITS[-1])
+        entries = [entry_of(run, row, scale, unit) for run, row in known]
+        named = f" ({name})" if len({row["class"] for run in here for row in run["collectives"]}) > 1 else ""
+        yield f"the {pattern} of {ranks} ranks{named}{at}", entries, {name_of(run): row for run, row in known}
+
+
+def name_of(run: RunData) -> str:
+    return run["variant"] if run["point"] else run["shown"]
+
+
+def entry_of(run: RunData, row: dict[str, Any], scale: float, unit: str) -> Entry:
+    if row["mean"] is None:
+        return Entry(name_of(run), None, scheme=run["scheme"], unit=unit)
+    low, high = (None if end is None else end / scale for end in row["mean"]["bounds"] or (None, None))
+    return Entry(name_of(run), row["mean"]["value"] / scale, low, high, run["scheme"], unit=unit)
+
+
+def of_one(what: str, entries: list[Entry], known: dict[str, Any]) -> list[str]:
+    none = [entry for entry in entries if entry.value is None]
+    lacking = [f"{answer.both(answer.names(none))} completed no iteration of {what}."] if none else []
+    if (best := answer.best(entries)) is None:
+        return [*answer.ideals(entries, None), *lacking]
+    others = sorted((one for one in entries if one.can_win and one is not best), key=lambda one: one.known)
+    equal = [one for one in others if one.equals(best)]
+    row = known[best.name]
+    bus = f", a bus bandwidth of {scaled(row['bus'], RATES)}"
+    if others:
+        first = f"An iteration of {what} takes least time under {best.name}: {best.told()}{bus}."
+    else:
+        first = f"An iteration of {what} takes {best.told()}{'' if len(entries) == 1 else f' under {best.name}'}{bus}."
+    return [
+        first,
+        *answer.multiples(best, [one for one in others if one not in equal], "takes", "long"),
+        *answer.equals(best, equal),
+        *answer.ideals(entries, best),
+        *slowest(best.name if others else "", row["last"]),
+        *lacking,
+    ]
+
+
+def slowest(name: str, last: dict[str, Any] | None) -> list[str]:
+    """The rank that others wait for; nothing where all ranks end at once."""
+    if last is None:
+        return []
+    under = f" under {name}" if name else ""
+    often = "is last" if last["of"] == 1 else f"is last in {last['times']} of {some(last['of'], 'iteration')}"
+    return [f"The slowest rank{under} is {last['host']}, which {often}: {span(last['behind'])} after the median rank."]
