@@ -112,7 +112,7 @@ def test_flows_that_did_not_finish_are_mentioned() -> None:
     data = page({"BFC": 2.0, "HPCC": 1.0})
     rows = [{"size_low_bytes": 0, "size_high_bytes": 3000, "flows": 90, "unfinished": 10}]
     data["runs"][1]["slowdown"] = {"background": rows}
-    assert "HPCC left 10.0% of these flows unfinished; its number leaves them out." in answer.sentences(data)
+    assert "HPCC left 10.0 % of these flows unfinished; its number leaves them out." in answer.sentences(data)
 
 
 @pytest.fixture(scope="module")

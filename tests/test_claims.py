@@ -883,7 +883,7 @@ def test_reproduce_writes_rows(cli: Cli, tmp_path: Path) -> None:
         assert row["verdict"] in claims.VERDICTS
     assert done.returncode == int(any(row["verdict"] == "fail" for row in rows))
     assert "load asked" in done.stdout
-    assert "background 55.00%" in done.stdout
+    assert "background 55.00 %" in done.stdout
     assert all(row["claim"] in done.stdout for row in rows)
     assert (tmp_path / "runs" / "bfc-fig9" / "report.html").is_file()
 

@@ -90,13 +90,13 @@ def test_a_flow_alone_waits_for_nothing_but_itself(tmp_path: Path) -> None:
     assert flow["fct_ps"] == flow["ideal_ps"] == sum(span for _, _, span in parts)
     assert page.flow_lines(explained, 0) == [
         "flow 0 (web, 3 KB), host0 to host1: 2.34 us, 1.0 times the ideal 2.34 us",
-        "|- host0 to switch0: 1.25 us (54%)",
+        "|- host0 to switch0: 1.25 us (53.6 %)",
         "|  |- 168 ns packets of the flow itself",
         "|  `- 1.08 us on the link",
-        "`- switch0 to host1: 1.08 us (46%)",
+        "`- switch0 to host1: 1.08 us (46.4 %)",
         "   `- 1.08 us on the link",
     ]
-    assert page.sentence(explained) == "100% own packets and links"
+    assert page.sentence(explained) == "100 % own packets and links"
 
 
 def test_the_tail_is_what_the_table_of_slowdowns_says(results: backwater.Results) -> None:

@@ -24,7 +24,7 @@ from backwater.disk import sha256
 from backwater.results import Run
 from backwater.show import explained as words
 from backwater.show import flows, network, report
-from backwater.terminal import span
+from backwater.terminal import span, tenths
 from conftest import ROOT, Cli
 from test_report import embedded, series
 
@@ -215,7 +215,7 @@ def test_parts_are_the_terminals_and_sum_to_the_completion_time(linked: Results)
             text
             for hop in flow["hops"]
             for text in (
-                f"{hop['where']}: {span(hop['span'])} ({hop['span'] / (flow['to'] - flow['from']):.0%})",
+                f"{hop['where']}: {span(hop['span'])} ({tenths(hop['span'] / (flow['to'] - flow['from']))})",
                 *(f"{span(part[0])} {part[1]}" for part in hop["parts"]),
             )
         ]

@@ -134,7 +134,7 @@ def test_browser_shows_collectives(browser: chromium.Page, idle: Results, tmp_pa
     page.write_text(report.render(report.page_data([idle], panels.read(idle))))
     browser.open(page.as_uri())
     text = browser.evaluate("document.getElementById('collectives').innerText")
-    assert "95 µs" in text
+    assert "95 us" in text
     assert "2.53 Gb/s" in text
     assert {len(points) for points in drawn_series(browser, "collectives").values()} == {10, 64}
     assert browser.console == []

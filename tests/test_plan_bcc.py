@@ -398,10 +398,10 @@ def test_the_table_says_what_loses_least_with_and_without_reservation() -> None:
     assert [len(list(column.cells)) for column in shown.columns] == [12] * 9
     assert list(shown.columns[1].cells)[:6] == ["128 KB"] * 3 + ["0 B"] * 3
     assert str(shown.caption).splitlines() == [
-        "128 KB reserved for a port: over 0.1% lost from 100% load on with BCC; from 10% load on with K_port alone; "
-        "at no load with its share alone. At 100% its share alone loses least.",
-        "0 B reserved for a port: over 0.1% lost from 100% load on with BCC; from 10% load on with K_port alone; "
-        "from 100% load on with its share alone. At 100% BCC loses least.",
+        "128 KB reserved for a port: over 0.1 % lost from 100 % load on with BCC; from 10 % load on with K_port alone; "
+        "at no load with its share alone. At 100 % its share alone loses least.",
+        "0 B reserved for a port: over 0.1 % lost from 100 % load on with BCC; from 10 % load on with K_port alone; "
+        "from 100 % load on with its share alone. At 100 % BCC loses least.",
     ]
 
 

@@ -126,7 +126,7 @@ def test_the_command_prints_and_writes_the_same(cli: Cli) -> None:
         "102,400",
         "4,096",
         "100,000 B",
-        "12.0%",
+        "12.0 %",
         "500 B",
         "google_rpc_bfc_authors",
         "p99.9",

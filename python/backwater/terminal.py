@@ -78,6 +78,20 @@ def size(n: float) -> str:
     return scaled(n, [(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B")])
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """0.123 as 12 %, or with so many digits behind the point."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def tenths(share: float) -> str:
+    """To a tenth of a percent, as on the page (`pieces.js`): what is not 0 or 1 does not read so."""
+    if share in (0, 1):
+        return percent(share)
+    if share < 0.0005:
+        return "< 0.1 %"
+    return "> 99.9 %" if share > 0.9995 else percent(share, 1)
+
+
 def span(seconds: float) -> str:
     if seconds >= 120:
         minutes = round(seconds / 60)
@@ -141,7 +155,7 @@ def progress_of(what: str) -> Iterator[Callable[[int, int], None]]:
             if of and time.monotonic() - said >= PLAIN_EVERY_S:
                 said = time.monotonic()
                 left = (said - began) * (of - done) / max(1, done)
-                print(f"{what}: {done / of:.0%}, about {span(left)} left", flush=True)
+                print(f"{what}: {percent(done / of)}, about {span(left)} left", flush=True)
 
         yield line
         return
@@ -199,7 +213,7 @@ class Lines(Watch):
             return
         for job in jobs:
             if job.state == "running":
-                self.say(f"{job.shown}: {job.share_done:.0%}, {rate(job)}")
+                self.say(f"{job.shown}: {percent(job.share_done)}, {rate(job)}")
 
     def on_done(self, job: Job) -> None:
         how = "stopped after" if job.cut_short else "done in"

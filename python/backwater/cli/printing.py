@@ -18,7 +18,7 @@ from backwater.judge.numbers import number
 from backwater.results import Run, without_seed
 from backwater.show import endings, report
 from backwater.show.answer import both
-from backwater.terminal import count, out, say, some, verdict_text
+from backwater.terminal import count, out, percent, say, some, verdict_text
 
 FAR = 0.25
 """Relative difference from the asked load from which a run's table explains it."""
@@ -81,12 +81,12 @@ def far_loads(runs: Sequence[Run]) -> list[str]:
         if far:
             run, load = max(far, key=lambda item: apart(item[1]))
             error = load["sampling_error"]
-            chance = f", so one standard error of the load is {error:.0%} of it" if error else ""
+            chance = f", so one standard error of the load is {percent(error)} of it" if error else ""
             told.append(
                 f"{name} flows: in {len(far)} of {some(len(loads), 'run')} the load is far from what was asked; "
-                f"{run.label} has {load['realised']:.1%} instead of {load['asked']:.1%}. This is chance: "
-                f"it measured only {some(load['flows'], 'flow')}, and a few large ones carry most bytes{chance}. "
-                "Longer runs (--set run.duration=...) or more --seeds come closer."
+                f"{run.label} has {percent(load['realised'], 1)} instead of {percent(load['asked'], 1)}. This is "
+                f"chance: it measured only {some(load['flows'], 'flow')}, and a few large ones carry most "
+                f"bytes{chance}. Longer runs (--set run.duration=...) or more --seeds come closer."
             )
     return told
 
@@ -113,13 +113,14 @@ def loads(rows: list[dict[str, Any]]) -> tuple[str, Text]:
     names = [f"{row['class']} " if len(asked) > 1 else "" for row in asked]
     realised = [
         Text(
-            "-" if row["realised"] is None else f"{row['realised']:.2%}", "bold red" if row["as_asked"] is False else ""
+            "-" if row["realised"] is None else percent(row["realised"], 2),
+            "bold red" if row["as_asked"] is False else "",
         )
         for row in asked
     ]
-    return "\n".join(f"{name}{row['asked']:.2%}" for name, row in zip(names, asked, strict=True)), Text("\n").join(
-        realised
-    )
+    return "\n".join(f"{name}{percent(row['asked'], 2)}" for name, row in zip(names, asked, strict=True)), Text(
+        "\n"
+    ).join(realised)
 
 
 def ending(done: Results) -> list[str]:

@@ -33,7 +33,7 @@ from backwater import _core, suggest
 from backwater._core import InputError
 from backwater.plan.bcc_defaults import LAMBDA, PMAX
 from backwater.ranges import plain, within
-from backwater.terminal import size, some, span
+from backwater.terminal import percent, size, some, span
 
 SIZES = ("B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
 NUMBER = re.compile(
@@ -241,7 +241,7 @@ def warnings(made: Plan) -> list[str]:
         )
     if pool.h_s < TOO_SMALL_H_S and pool.pmax <= TOO_SMALL_PMAX and pool.variant == "red":
         found.append(
-            f"h = {span(pool.h_s)} with Pmax = {pool.pmax:.0%}: the paper lost over 0.1 % of packets with such"
+            f"h = {span(pool.h_s)} with Pmax = {percent(pool.pmax)}: the paper lost over 0.1 % of packets with such"
         )
     for alpha in pool.alphas:
         if not math.log2(alpha).is_integer():

@@ -26,7 +26,7 @@ from backwater.plan.bcc import Plan, whole
 from backwater.results import Results, Run
 from backwater.signals import Stop
 from backwater.sweep import Watch
-from backwater.terminal import count, size, span
+from backwater.terminal import count, percent, size, span
 
 LOADS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 MEAN_FLOW = 1.7e6
@@ -207,10 +207,10 @@ def table(rows: list[dict[str, Any]]) -> Table:
     for one in sorted(rows, key=lambda row: (row["load"], -row["reserved_bytes"], order.index(row["variant"]))):
         times = (one[key] for key in ("small_p99_s", "small_mean_s", "large_mean_s", "mean_s"))
         shown.add_row(
-            f"{one['load']:.0%}",
+            percent(one["load"]),
             size(one["reserved_bytes"]),
             one["variant"],
-            f"{one['loss']:.3%}",
+            percent(one["loss"], 3),
             count(one["timeouts"]),
             *("-" if time is None else span(time) for time in times),
         )
@@ -228,10 +228,11 @@ def told(rows: list[dict[str, Any]], reserved: float) -> str:
     lost = {one["variant"]: one["loss"] for one in mine if one["load"] == busiest}
     least = min(lost, key=lambda variant: lost[variant])
     over = "; ".join(f"{too_much(mine, name)} with {name}" for name in variants)
-    return f"{size(reserved)} reserved for a port: over {SLA:.1%} lost {over}. At {busiest:.0%} {least} loses least."
+    at_most = f"At {percent(busiest)} {least} loses least."
+    return f"{size(reserved)} reserved for a port: over {percent(SLA, 1)} lost {over}. {at_most}"
 
 
 def too_much(rows: list[dict[str, Any]], variant: str) -> str:
     """From which load on more is lost than operators allow."""
     over = [one["load"] for one in rows if one["variant"] == variant and one["loss"] > SLA]
-    return f"from {min(over):.0%} load on" if over else "at no load"
+    return f"from {percent(min(over))} load on" if over else "at no load"

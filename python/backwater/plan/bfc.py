@@ -27,7 +27,7 @@ from backwater.compute.bfc_switch import Switch, bits_for
 from backwater.compute.processor_sharing import exceeds, mean, queues_for
 from backwater.compute.sizes import Sizes
 from backwater.plan.flowsail import titled
-from backwater.terminal import count, size, span
+from backwater.terminal import count, percent, size, span
 
 QUEUES = (8, 16, 32, 64, 128)
 """Hardware queues of a port that are compared."""
@@ -240,7 +240,7 @@ def entry_table(switch: Switch) -> Table:
 def state_table(switch: Switch) -> Table:
     title = (
         f"Tables of {switch.ports} ports with {switch.queues} queues; of {switch.queues} flows at a port "
-        f"{switch.index_collision:.2%} share an entry"
+        f"{percent(switch.index_collision, 2)} share an entry"
     )
     table = titled(title, "table", "entries", "bits", "memory", "in a pipeline", "its memory", "holds")
     for row in state(switch):
@@ -273,7 +273,7 @@ def threshold_table(switch: Switch) -> Table:
 def recirculation_table(switch: Switch, demand: Demand | None) -> Table:
     title = (
         f"Recirculated headers, {switch.header:g} B per packet, all ports busy: at most "
-        f"{switch.recirculation:.0%} of the capacity, so mean packets of {switch.packet_least:,.0f} B or more"
+        f"{percent(switch.recirculation)} of the capacity, so mean packets of {switch.packet_least:,.0f} B or more"
     )
     headings = (
         "mean packet",
@@ -288,8 +288,8 @@ def recirculation_table(switch: Switch, demand: Demand | None) -> Table:
         own = demand is not None and row["packet"] == demand.mean_packet
         table.add_row(
             f"{row['packet']:,.0f} B",
-            f"{row['share']:.1%}",
-            f"{row['sampled']:.0%}",
+            percent(row["share"], 1),
+            percent(row["sampled"]),
             count(row["packets_per_second"]),
             count(row["pipeline_packets_per_second"]),
             f"of {demand.workload}" if own and demand is not None else "" if row["fits"] else "too small: sample",

@@ -26,7 +26,7 @@ from backwater._core import InputError
 from backwater.judge.measured import as_number
 from backwater.ranges import within
 from backwater.results import Run
-from backwater.terminal import count, size, span
+from backwater.terminal import count, percent, size, span
 
 ENTRY_BITS = 50
 """Most that the paper gives an entry, its fingerprint included."""
@@ -448,7 +448,7 @@ def state(switch: Switch) -> Table:
 def flow_memory(switch: Switch) -> Table:
     flow = flow_tables(switch)
     title = f"Flow table for {switch.flows:,} flows, {provisioned(switch):,} slots"
-    table = titled(title, "entries", "bits", "exact", f"at {switch.load_factor:.0%} load", "provisioned", "")
+    table = titled(title, "entries", "bits", "exact", f"at {percent(switch.load_factor)} load", "provisioned", "")
     published = max(entries.bits for entries in flow[:2])
     for name, bits in (("as published", published), (flow[2].name, flow[2].bits)):
         needed = memory(switch, bits)
@@ -489,5 +489,5 @@ def collision_table(switch: Switch) -> Table:
 def mirror_table(load: list[Mirrored]) -> Table:
     table = titled("Frames mirrored or made", "frames", "a second", "share of a port")
     for row in load:
-        table.add_row(row.what, count(row.per_second), f"{row.port_share:.2%}")
+        table.add_row(row.what, count(row.per_second), percent(row.port_share, 2))
     return table

@@ -15,7 +15,7 @@ from backwater.judge.estimate import Estimate
 from backwater.judge.measured import size_range
 from backwater.judge.numbers import between_words, number
 from backwater.show.seeds import RunData
-from backwater.terminal import size, some
+from backwater.terminal import percent, size, some
 
 STATISTIC = "p99"
 NAMED = 4
@@ -204,9 +204,8 @@ def lacking(entries: Sequence[Entry]) -> list[str]:
     told = [f"{both(names(without))} finished too few such flows for a number."] if without else []
     for entry in entries:
         if entry.value is not None and not entry.left_out and entry.unfinished >= UNFINISHED:
-            told.append(
-                f"{entry.name} left {entry.unfinished:.1%} of these flows unfinished; its number leaves them out."
-            )
+            left = percent(entry.unfinished, 1)
+            told.append(f"{entry.name} left {left} of these flows unfinished; its number leaves them out.")
     return told
 
 

@@ -22,7 +22,7 @@ from backwater.judge.numbers import between_words, number
 from backwater.results import Results, Run, digest_of, without_seed
 from backwater.show import answer, report, seeds
 from backwater.show.names import named
-from backwater.terminal import count, size, span
+from backwater.terminal import count, percent, size, span
 
 STATISTICS = ("mean", "p50", "p95", "p99")
 WIDTH = 100
@@ -99,11 +99,11 @@ FACTS = [
     Fact("packets retransmitted", lambda s: s["flows"]["retransmitted_packets"], count, adds_up=True),
     Fact("packets dropped", lost, count, adds_up=True),
     Fact("credits dropped", lambda s: s["drops"].get(report.CREDIT, 0), count, adds_up=True, only_if_any=True),
-    Fact("core utilisation", lambda s: s["core_utilisation"], lambda share: f"{share:.1%}"),
+    Fact("core utilisation", lambda s: s["core_utilisation"], lambda share: percent(share, 1)),
     Fact("buffer p50", lambda s: s["buffer"]["p50_bytes"], size),
     Fact("buffer p99", lambda s: s["buffer"]["p99_bytes"], size),
     Fact("buffer max", lambda s: s["buffer"]["max_bytes"], size),
-    Fact("PFC: time paused", lambda s: s["pause"]["pfc_paused_fraction"], lambda share: f"{share:.2%}"),
+    Fact("PFC: time paused", lambda s: s["pause"]["pfc_paused_fraction"], lambda share: percent(share, 2)),
     Fact("PFC: pauses", lambda s: s["pause"]["pfc_pauses"], count, adds_up=True),
     Fact("BFC: pauses", lambda s: s["pause"]["bfc_pauses"], count, adds_up=True),
     Fact("packet-hops", lambda s: s["packet_hops"], count, adds_up=True),

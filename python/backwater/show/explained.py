@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from backwater.explain import Explained
-from backwater.terminal import size, some, span
+from backwater.terminal import size, some, span, tenths
 
 ROWS = 12
 """Most causes that are listed. The others share one line."""
@@ -60,7 +60,7 @@ def flow_lines(explained: Explained, number: int) -> list[str]:
 
 
 def hop_words(hop: Hop, whole: int) -> str:
-    return f"{hop.where}: {us(hop.span_ps)} ({hop.span_ps / whole:.0%})"
+    return f"{hop.where}: {us(hop.span_ps)} ({tenths(hop.span_ps / whole)})"
 
 
 def part_words(part: Part) -> str:
@@ -156,7 +156,7 @@ def cause_table(explained: Explained, title: str) -> Table:
     for heading in ("share", "mean"):
         table.add_column(heading, justify="right")
     for where, what, share, mean in cause_rows(explained):
-        table.add_row(where, what, f"{share:.1%}", us(mean))
+        table.add_row(where, what, tenths(share), us(mean))
     return table
 
 
@@ -195,10 +195,12 @@ def sentence(explained: Explained) -> str:
     rows = explained.causes()
     waits = [row for row in rows if row["place"] != "links" and row["why"] != "own-packets"]
     other = 1 - sum(row["share"] for row in waits)
-    parts = [f"{row['share']:.0%} {cause(row)} {PLACES[row['place']]}" for row in waits[:3] if row["share"] >= 0.005]
+    parts = [
+        f"{tenths(row['share'])} {cause(row)} {PLACES[row['place']]}" for row in waits[:3] if row["share"] >= 0.005
+    ]
     beyond = sum(row["share"] for row in waits[3:])
-    parts += [f"{beyond:.0%} other waits"] if beyond >= 0.005 else []
-    return ", ".join([*parts, f"{other:.0%} own packets and links"])
+    parts += [f"{tenths(beyond)} other waits"] if beyond >= 0.005 else []
+    return "; ".join([*parts, f"{tenths(other)} own packets and links"])
 
 
 def as_json(explained: Iterable[Explained], *, summary: bool) -> list[dict[str, Any]]:

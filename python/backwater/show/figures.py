@@ -163,7 +163,7 @@ def drawings(data: dict[str, Any]) -> Iterator[tuple[str, Callable[..., Figure]]
         ("buffer", 1e-6, "buffer occupancy of a switch (MB)"),
         ("active_flows", 1, "active flows at a port"),
         ("pool", 1e-6, "bytes in a shared pool (MB)"),
-        ("queueing_delay", 1e-3, "queueing delay (µs)"),
+        ("queueing_delay", 1e-3, "queueing delay (us)"),
     ):
         if any((run[key] or {}).get("value") for run in runs):
             yield key.replace("_", "-"), partial(distribution, points, key, scale, label)

@@ -31,10 +31,10 @@ const scaled = (units) => (n, digits = 3) => {
   return `${brief(n / scale, digits)} ${unit}`.trim();
 };
 const bytes = scaled([[1e9, "GB"], [1e6, "MB"], [1e3, "KB"], [1, "B"]]);
-const seconds = (s) => (s >= 120 ? `${brief(s / 60)} min` : scaled([[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]])(s));
+const seconds = (s) => (s >= 120 ? `${brief(s / 60)} min` : scaled([[1, "s"], [1e-3, "ms"], [1e-6, "us"], [1e-9, "ns"]])(s));
 const many = scaled([[1e9, "G"], [1e6, "M"], [1, ""]]);
 const bits = scaled([[1e12, "Tb/s"], [1e9, "Gb/s"], [1e6, "Mb/s"], [1, "b/s"]]);
-// The same as `percent` in numbers.py: 99.99 % must not read as 100 %.
+// 99.99 % must not read as 100 %.
 const percent = (share) => {
   if (share === null || share === undefined) return "–";
   if (share === 0 || share === 1) return `${share * 100} %`;
