@@ -166,6 +166,64 @@ def test_an_experiment_without_panels_begins_with_what_its_first_sentence_compar
     assert shown["reference"]["name"] == best
 
 
+@pytest.fixture(scope="module")
+def swept(smoke: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Three loads, three schemes and three seeds."""
+    sets = {"sweep.load": [0.2, 0.5, 0.8], "sweep.scheme": ["bfc", "dctcp", "ideal-fq"]}
+    done = Experiment(smoke, seeds=3, sets=sets).simulate(tmp_path_factory.mktemp("runs") / "swept")
+    (done.path / "report.html").write_text(report.render(page_data(done)))
+    return done
+
+
+def test_a_sweep_begins_with_who_wins_at_each_point(browser: chromium.Page, swept: Results) -> None:
+    page = swept.path / "report.html"
+    for window, most in ((WIDE, 5000), (PHONE, 9000)):
+        look(browser, page, window)
+        assert browser.evaluate("document.documentElement.scrollHeight") < most
+        assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert top_of(browser, "#winners svg") < 900
+        assert top_of(browser, "#answer") < top_of(browser, "#winners svg") < top_of(browser, "#panels")
+    data = embedded(page)
+    shown = data["winners"]
+    assert f" {shown['label']} at {shown['rows'][-1]['point']}" in data["answer"][0]
+    assert [row["point"] for row in shown["rows"]] == ["load 0.2", "load 0.5", "load 0.8"]
+    for row in shown["rows"]:
+        at_point = {
+            run["variant"]: run for run in data["runs"] if run["point"]["load"] == float(row["point"].split()[1])
+        }
+        (first, *_) = [bins[0] for bins in (at_point["bfc"]["slowdown"]["background"],)]
+        values = {run["variant"]: run["value"] for run in row["runs"]}
+        assert values["bfc"] == first["p99"]
+        able = {name: value for name, value in values.items() if name != "ideal-fq"}
+        assert row["best"] == {"variant": min(able, key=able.__getitem__), "value": min(able.values())}
+    words = browser.evaluate("[...document.querySelectorAll('#winners text')].map((one) => one.textContent)")
+    for row in shown["rows"]:
+        assert any(word.removeprefix("tie: ").startswith(f"{row['best']['variant']} ") for word in words)
+    dots = browser.evaluate(
+        "[...document.querySelectorAll('#winners .dot')]"
+        ".map((dot) => [dot.textContent, dot.getAttribute('fill') === dot.getAttribute('stroke')])"
+    )
+    assert len(dots) == 9
+    assert all(filled == ("ideal-fq" not in words) for words, filled in dots), "what cannot be built is hollow"
+
+
+def test_of_many_points_some_are_drawn_and_the_last(swept: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "POINTS", 2)
+    shown = page_data(swept)["winners"]
+    assert [row["point"] for row in shown["rows"]] == ["load 0.2", "load 0.8"]
+    assert shown["left_out"] == 1
+
+
+def test_other_numbers_along_a_sweep_are_drawn_when_they_are_unfolded(browser: chromium.Page, swept: Results) -> None:
+    look(browser, swept.path / "report.html")
+    assert not browser.evaluate("document.querySelector('#sweep details').open")
+    browser.evaluate("document.querySelector('#sweep details').open = true")
+    browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+    assert browser.evaluate("document.querySelector('#sweep canvas').getBoundingClientRect().width") > 600
+    look(browser, swept.path / "report.html", at="#sweep.statistic=p99")
+    assert browser.evaluate("document.querySelector('#sweep details').open"), "an address with a setting unfolds it"
+
+
 def test_links_to_a_state_restore_it(browser: chromium.Page, like_figure_9: Results) -> None:
     page = like_figure_9.path / "report.html"
     look(browser, page)

@@ -227,7 +227,8 @@ def over_points(what: str, points: dict[str, list[Entry]]) -> list[str]:
             best = min(able, key=lambda entry: entry.known).name
             lowest[best] = lowest.get(best, 0) + 1
     (first_name, first_n), *rest = sorted(lowest.items(), key=lambda item: -item[1])
-    counted = [f"{first_name} is lowest at {first_n} of the {len(points)} points"]
+    how_many = f"all {first_n}" if first_n == len(points) else f"{first_n} of the {len(points)}"
+    counted = [f"{first_name} is lowest at {how_many} points"]
     counted += [f"{name} at {n}" for name, n in rest]
     return [*verdict(what, points[last], f" at {last}"), f"{both(counted)}."]
 

@@ -21,12 +21,27 @@ from backwater.staging import Staging
 from backwater.tables import write_table
 
 SCRIPTS = (
-    *("pieces", "settings", "files", "lines", "dots", "runs", "head", "panels", "links", "collectives", "slowdown"),
+    *(
+        "pieces",
+        "settings",
+        "files",
+        "lines",
+        "dots",
+        "runs",
+        "head",
+        "panels",
+        "winners",
+        "links",
+        "collectives",
+        "slowdown",
+    ),
     *("flows", "network", "curves", "ports", "details", "report"),
 )
 """The page's own scripts in order; each sees the names of those before it, and the last one puts the page together."""
 STATIC = Path(__file__).parent / "static"
 PAGE = "report.html"
+POINTS = 16
+"""Most points of a sweep that its first chart has a row for."""
 FORMATS = ("png", "svg", "pdf")
 """Of figures."""
 CREDIT = "credit"
@@ -123,7 +138,7 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
     for run in runs:
         run["explain"] = explain_command(run, found)
     told = [*iterations.sentences(data), *answer.sentences(data)]
-    return {**data, "answer": told, "headline": headline(data, found)}
+    return {**data, "answer": told, "headline": headline(data, found), "winners": winners(data, found)}
 
 
 def measured(one: Results) -> answer.Measurement | None:
@@ -155,6 +170,38 @@ def headline_panel(what: str, entries: list[answer.Entry], slots: dict[str, int]
     best = answer.best(entries)
     reference = {"name": best.name, "value": best.value} if best else None
     return {"label": what, "better": "lower", "runs": runs, "reference": reference}
+
+
+def winners(data: dict[str, Any], found: answer.Measurement | None) -> dict[str, Any] | None:
+    """What the first sentence compares at each point of a sweep, and who is best there; None without a sweep.
+
+    Of many points some are left out, evenly.
+    """
+    if found is None or len(found.points) < 2:
+        return None
+    slots = {run["named"]: run["slot"] for run in data["runs"]} | {run["variant"]: run["slot"] for run in data["runs"]}
+    step = -(-len(found.points) // POINTS)
+    # The last point stays, about which the first sentence is.
+    kept = list(found.points.items())[::-1][::step][::-1]
+    rows = []
+    for point, entries in kept:
+        best = answer.best(entries)
+        others = [entry for entry in entries if entry.can_win and entry is not best]
+        runs = [
+            {"variant": entry.name, "slot": slots[entry.name], "ideal": entry.is_ideal, "value": entry.value}
+            | {"low": entry.low, "high": entry.high}
+            for entry in entries
+            if not entry.left_out
+        ]
+        rows.append(
+            {
+                "point": point,
+                "runs": runs,
+                "best": {"variant": best.name, "value": best.value} if best else None,
+                "tie": best is not None and any(entry.equals(best) for entry in others),
+            }
+        )
+    return {"label": found.what, "better": "lower", "rows": rows, "left_out": len(found.points) - len(rows)}
 
 
 def dropped(runs: list[seeds.RunData]) -> dict[str, int]:

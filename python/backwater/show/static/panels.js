@@ -1,11 +1,11 @@
-// The first chart: the measurements that the experiment asks for, beside what was published. Lines along a swept number; a dot plot
-// where nothing was swept, of the measurement of the first sentence where the experiment asks for none.
+// The measurements that the experiment asks for, beside what was published. Lines along a swept number; a dot plot where nothing was
+// swept, of the measurement of the first sentence where the experiment asks for none.
 const firstChart = () => {
   const key = panelKey(), axis = key === undefined ? null : axisAlong(key);
   const wanted = data.panels.length ? data.panels : data.headline;
   if (wanted.length === 0) return null;
   const published = wanted.some((panel) => panel.published?.length);
-  const title = published ? "Measured beside published" : "Comparison";
+  const title = published ? "Measured beside published" : axis ? `Along ${shortKey(key)}` : "Comparison";
   return axis ? section("panels", title, { note: data.figure?.title }, el("div", { class: "pair" }, ...wanted.map((panel, i) => panelLines(panel, i, key, axis))))
     : section("panels", title, { note: dotKey(wanted, published) }, panelDots(wanted));
 };

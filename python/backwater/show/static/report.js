@@ -33,10 +33,11 @@ const unfold = () => document.getElementById(location.hash.slice(1))?.querySelec
 const side = contents();
 const body = el("div", { class: "body" });
 page.replaceChildren(side.node, body);
-body.replaceChildren(...[header(), firstChart(), sweep(), pointChoice(), atPoint, footer()].filter(Boolean));
+body.replaceChildren(...[header(), winners(), firstChart(), sweep(), pointChoice(), atPoint, footer()].filter(Boolean));
 redraws.forEach((draw) => { draw.fixed = true; });
 showPoint();
 unfold();
+sectionAsked()?.querySelector("details.fold")?.setAttribute("open", "");
 (sectionAsked() ?? document.getElementById(location.hash.slice(1)))?.scrollIntoView();
 addEventListener("hashchange", unfold);
 let width = innerWidth;

@@ -43,7 +43,7 @@ const sweep = () => {
   };
   const chart = plot("sweep", "One number a run along the sweep, a line per variant", draw);
   const choose = (what) => (value) => { set("sweep", what, value); draw(chart.firstChild); };
-  return section("sweep", `Along ${key}`, { note: "One number a run; every point is a run." },
+  const fold = foldedSection("sweep", `More along ${shortKey(key)}`, "slowdown by size and class, buffers, pauses, drops",
     el("div", { class: "controls", id: "sweep-controls" },
       select("Show", Object.entries(metrics).map(([id, [text]]) => [id, text]), state.metric, choose("metric")),
       choice("Statistic", Object.entries(statistics), state.statistic, choose("statistic")),
@@ -51,6 +51,9 @@ const sweep = () => {
       select("Size", [...bins], state.size, choose("size")),
       choice("Scale", [["linear", "linear"], ["log", "log"]], state.scale, choose("scale"))),
     chart);
+  // Folded it has no width to draw in.
+  fold.firstChild.addEventListener("toggle", () => draw(chart.firstChild));
+  return fold;
 };
 
 const slowdown = (explained) => {
