@@ -48,7 +48,7 @@ class Bin:
     estimates: dict[str, tuple[Estimate | None, Estimate | None]]
 
     def difference(self, statistic: str) -> tuple[float, float] | None:
-        """B over A less one, and in standard errors; the latter is infinite where there is no scatter."""
+        """Returns B / A - 1, and the same in standard errors, which is infinite if there is no scatter."""
         a, b = self.estimates[statistic]
         if a is None or b is None:
             return None
@@ -58,7 +58,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Flows of B against the same flows of A."""
+    """A comparison of the flows of B with the same flows of A."""
 
     a: Finished
     b: Finished
@@ -74,12 +74,12 @@ class Comparison:
 
     @property
     def worst(self) -> Integers:
-        """The pairs that differ most; none that do not."""
+        """Returns the pairs that differ most, without pairs that are equal."""
         order = np.argsort(-np.abs(self.difference), kind="stable")[:WORST]
         return order[self.difference[order] != 0]
 
     def statistics(self) -> dict[str, float]:
-        """Of the relative differences."""
+        """Returns statistics of the relative differences."""
         if not len(self.difference):
             return {}
         size = np.sort(np.abs(self.difference))
@@ -93,7 +93,7 @@ class Comparison:
 
 
 def compare(a: Finished, b: Finished, flow_class: str | None = None) -> Comparison:
-    """Matches the flows and sets them against each other, all or those of a class.
+    """Matches the flows of both sides and compares them: all flows, or those of a class.
 
     # Errors
     `InputError` on a class of no known port, and where there is nothing to compare.
@@ -125,7 +125,7 @@ def port_of(flow_class: str) -> int:
 
 
 def match(a: Finished, b: Finished) -> tuple[str, tuple[Integers, Integers]]:
-    """By source, destination and ports; by bytes and start instead of ports where that finds more flows of one size."""
+    """Matches flows by source, destination and ports, or by bytes and start instead of ports if that matches more."""
     by_ports = same(*([side.src, side.dst, side.sport, side.dport] for side in (a, b)))
     alike = a.bytes[by_ports[0]] == b.bytes[by_ports[1]]
     by_ports = (by_ports[0][alike], by_ports[1][alike])
@@ -138,7 +138,7 @@ def match(a: Finished, b: Finished) -> tuple[str, tuple[Integers, Integers]]:
 
 
 def same(a: list[Integers], b: list[Integers]) -> tuple[Integers, Integers]:
-    """Places in A and B of rows with the same values; of several such rows the first goes with the first, and so on."""
+    """Returns the rows of A and B with equal values. If several rows are equal, they are paired in order."""
     columns = [np.concatenate(pair) for pair in zip(a, b, strict=True)]
     order = np.lexsort(columns[::-1])  # Stable: A's rows before B's equal ones, each in their order.
     new = np.zeros(len(order), bool)
@@ -165,7 +165,7 @@ def others(n: int, places: Integers) -> Integers:
 
 
 def by_size(a: Finished, b: Finished) -> list[Bin]:
-    """Slowdown of all finished flows of each side."""
+    """Returns the slowdowns of the finished flows of each side, by flow size."""
     rng = np.random.default_rng(SEED)
     lows, highs = (0, *SIZE_ENDS, 0), (*SIZE_ENDS, None, None)
     bins = []
@@ -182,12 +182,12 @@ def by_size(a: Finished, b: Finished) -> list[Bin]:
 
 
 def slowdown(side: Finished) -> Floats:
-    """Sorted."""
+    """Returns the slowdowns in rising order."""
     return np.sort(np.maximum(1.0, side.fct_ns / np.maximum(side.standalone_ns, 1)))
 
 
 def percentile(values: Floats, percent: int, rng: np.random.Generator) -> Estimate | None:
-    """By nearest rank, of sorted values.
+    """Returns a percentile of sorted values by nearest rank, with its standard error.
 
     The k-th smallest of n draws with replacement is the value at rank ceil(n U), with U the k-th smallest of n uniform
     draws, which is Beta(k, n + 1 - k). So a resample costs one draw.

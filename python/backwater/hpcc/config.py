@@ -56,7 +56,7 @@ class Entry:
 
 @dataclass
 class Config:
-    """The entries of a file; without one, none."""
+    """The entries of a config.txt. Without a file there are none."""
 
     path: Path | None = None
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -66,18 +66,18 @@ class Config:
     """Keys that were asked for and are not there, with what they are taken to be."""
 
     def where(self, key: str) -> str:
-        """What a comment says of a value's origin."""
+        """Returns where a value comes from, for a comment."""
         entry = self.entries.get(key)
         return f"{key}, {self.path.name}:{entry.line}" if entry and self.path else f"{key}, default"
 
     def wrong(self, key: str, problem: str, word: str | None = None) -> InputError:
-        """About a value of `key`, its first unless `word` is another."""
+        """Makes an error about a value of `key`: about its first word, or about `word`."""
         entry = self.entries[key]
         assert self.path is not None, "there is an entry, so there is a file"
         return wrong(self.path, entry.line, key, entry.values[0] if word is None else word, problem)
 
     def get(self, key: str, default: T, shown: str, read: Callable[[str], T | None], expected: str) -> T:
-        """The value of `key`, `default` if it is not there."""
+        """Returns the value of `key`, or `default` if the file has none."""
         entry = self.entries.get(key)
         if entry is None:
             self.defaulted[key] = shown
@@ -91,7 +91,7 @@ class Config:
         return self.get(key, default, str(default), whole(low, high), f"a whole number from {low} to {high}")
 
     def flag(self, key: str, default: bool) -> bool:
-        """Anything but 0 is yes there."""
+        """Returns whether a flag is set. In these files any value but 0 sets it."""
         return bool(self.whole(key, int(default)))
 
     def must_be(self, key: str, value: int, why: str) -> None:
@@ -113,7 +113,7 @@ class Config:
         return self.get(key, default, f"{default:g}", read, expected)
 
     def microseconds(self, key: str, default: int) -> int:
-        """A period, which loses its fraction there."""
+        """Returns a period in microseconds without its fraction, which the simulator drops."""
 
         def read(word: str) -> int | None:
             value = number(word)
@@ -128,7 +128,7 @@ class Config:
         return self.get("SIMULATOR_STOP_TIME", 0, "", units.seconds_ns, "seconds, such as 3.01")
 
     def by_rate(self, key: str, read: Callable[[str], T | None], expected: str) -> dict[int, T]:
-        """A map of link rates, bit/s."""
+        """Returns a map by link rate, in bit/s."""
         table: dict[int, T] = {}
         values = self.entries[key].values[1:]
         for first, second in zip(values[::2], values[1::2], strict=True):
@@ -147,7 +147,7 @@ def whole(low: int, high: int) -> Callable[[str], int | None]:
 
 
 def read(path: Path | None) -> Config:
-    """All entries; of a key given twice with the same values, the first.
+    """Reads all entries. A key may stand twice if its values are the same.
 
     # Errors
     `InputError` naming line, key, word and what was expected.

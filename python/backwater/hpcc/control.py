@@ -31,7 +31,7 @@ TIMELY_NS = {"t_low": 50_000, "t_high": 500_000, "min_rtt": 20_000}
 
 
 def check(host: dict[str, Any]) -> None:
-    """Refuses a transport that the files cannot say.
+    """Refuses a transport that the files cannot express.
 
     # Errors
     `InputError` naming it and those they can.
@@ -47,7 +47,7 @@ def check(host: dict[str, Any]) -> None:
 
 
 def entries(host: dict[str, Any], network: Network) -> dict[str, str]:
-    """`CC_MODE`, and the keys that it reads."""
+    """Returns `CC_MODE` and the keys that it reads."""
     return CONTROLS[host["transport"]](host, network)
 
 
@@ -80,7 +80,7 @@ def dcqcn(host: dict[str, Any], _network: Network) -> dict[str, str]:
 
 
 def target(own: dict[str, Any]) -> dict[str, str]:
-    """What HPCC's tables have in common: how much of a link is to be used, and the way there."""
+    """Returns the keys of target utilisation, which HPCC and PINT share."""
     return {
         "U_TARGET": repr(own["utilization"]),
         "MI_THRESH": str(own["max_stage"]),
@@ -123,7 +123,7 @@ def timely(host: dict[str, Any], _network: Network) -> dict[str, str]:
 
 
 def rates(own: dict[str, Any]) -> dict[str, str]:
-    """What the tables of rates have in common."""
+    """Returns the keys that rate-based controls share."""
     return {
         "MIN_RATE": units.ns3_rate(resolved(own["min_rate"])),
         "VAR_WIN": str(int(own["window_follows_rate"])),
@@ -144,7 +144,7 @@ CONTROLS: dict[str, Callable[[dict[str, Any], Network], dict[str, str]]] = {
 
 
 def window(host: dict[str, Any], base_bdp_bytes: int, notes: list[str]) -> dict[str, str]:
-    """Whether flows have a window there, and which base BDP it is: the largest of any pair of hosts, or their own."""
+    """Returns the keys of the window: whether flows have one, and which base BDP sets it."""
     transport, asked = host["transport"], host.get("window", "bdp")
     sized = asked not in ("none", "bdp", "base-bdp", "pair-bdp")
     # HPCC divides by its window there.
@@ -156,12 +156,12 @@ def window(host: dict[str, Any], base_bdp_bytes: int, notes: list[str]) -> dict[
 
 
 def ack_bytes(host: dict[str, Any]) -> int:
-    """Of an ACK there, with the telemetry that it brings back."""
+    """Returns the bytes of an ACK in that simulator, with the telemetry that it returns."""
     return HPCC_ACK_BYTES if host["transport"] == "hpcc" else ACK_BYTES
 
 
 def differences(scenario: dict[str, Any], network: Network) -> list[str]:
-    """What the entries cannot say."""
+    """Returns notes on settings that the entries cannot express."""
     transport = scenario["host"]["transport"]
     if transport == "dcqcn":
         return dcqcn_differences(scenario["host"]["dcqcn"])
@@ -201,7 +201,7 @@ def pint_differences(scenario: dict[str, Any]) -> list[str]:
 
 
 def unpaced(table: str, scenario: dict[str, Any]) -> list[str]:
-    """What is different of packets that do not keep the gap of their rate."""
+    """Returns a note if that simulator spaces packets differently after a change of rate."""
     same = scenario["host"][table]["paced"] or scenario["conventions"]["time"] == "whole-ns"
     return [] if same else [f"host.{table}.paced: there a change of rate moves the packet that waits all the same"]
 

@@ -32,7 +32,7 @@ ROWS = (
 
 
 def table(conventions: Path, parameters: Path) -> list[str]:
-    """Of Markdown, line by line."""
+    """Returns the lines of the Markdown table."""
     places = {}
     for results in (Results(conventions), Results(parameters)):
         results.verify()
@@ -49,7 +49,7 @@ def table(conventions: Path, parameters: Path) -> list[str]:
 
 
 def cell(profile: Path | None, changed: Path | None) -> str:
-    """Percent: the median flow either way, the median slowdown up to 1 KB, its 99th percentile."""
+    """Writes a cell, in percent: the median change of a flow, of the median slowdown up to 1 KB, and of its p99."""
     if profile is None or changed is None:
         return "the same"
     done = comparison.compare(fct.open_any(profile), fct.open_any(changed))
@@ -60,7 +60,7 @@ def cell(profile: Path | None, changed: Path | None) -> str:
 
 
 def percent(share: float, *, signed: bool = False) -> str:
-    """Two digits, or one behind the point."""
+    """Writes a percentage with two digits, or with one decimal place."""
     value = 100 * share
     shown = f"{value:.0f}" if abs(value) >= 9.95 else f"{value:.1f}"
     if float(shown) == 0:

@@ -70,7 +70,7 @@ ALWAYS = {
 
 @dataclass
 class Exported:
-    """The files' texts, and what is not as it was."""
+    """The texts of the files, and notes on what differs from the scenario."""
 
     files: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Exported:
 
 
 def read(scenario: dict[str, Any]) -> Exported:
-    """The files of a resolved scenario.
+    """Makes the files of a resolved scenario.
 
     # Errors
     `InputError` where a file would not mean what the scenario means.
@@ -126,7 +126,10 @@ def write(exported: Exported, place: Path, *, force: bool) -> None:
 
 
 def as_network(scenario: dict[str, Any], core: dict[str, Any], notes: list[str]) -> Network:
-    """Nodes by their numbers there; links as declared, or in the order of the graph."""
+    """Returns the network with the node numbers of that simulator.
+
+    Links keep the declared order, or that of the graph.
+    """
     nodes = core["nodes"]
     ids = [node["id"] for node in nodes]
     if sorted(ids) != list(range(len(ids))):
@@ -161,7 +164,7 @@ def as_network(scenario: dict[str, Any], core: dict[str, Any], notes: list[str])
 
 
 def losses(scenario: dict[str, Any], links: int) -> tuple[list[dict[str, Any]], float]:
-    """Links with an error rate of their own, and that of all others, which have it in common there or have none."""
+    """Returns the links with an error rate of their own, and the common rate of all others, which may be 0."""
     lossy = [fault for fault in scenario["fault"] if fault["loss"] > 0]
     common = [fault for fault in lossy if fault["common"]]
     if not common or len(lossy) < links:
@@ -170,7 +173,7 @@ def losses(scenario: dict[str, Any], links: int) -> tuple[list[dict[str, Any]], 
 
 
 def read_flows(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, notes: list[str]) -> list[Flow]:
-    """Every flow that a run would start, to the nanosecond."""
+    """Returns every flow that a run would start, with start times in whole nanoseconds."""
     ids = [node["id"] for node in core["nodes"]]
     several = by_group(scenario)
     listed: list[Flow] = []
@@ -204,12 +207,12 @@ def read_flows(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, n
 
 
 def by_group(scenario: dict[str, Any]) -> bool:
-    """Whether its priorities have queues of their own, in turn, as priority groups there."""
+    """Returns whether each priority has its own queue, like the priority groups of that simulator."""
     return bool(scenario["switch"]["assignment"] == "class")
 
 
 def shifted(listed: list[Flow]) -> list[Flow]:
-    """Each flow in the next group."""
+    """Returns the flows, each one priority group higher."""
     last = max(flow.group for flow in listed)
     if last == flows.GROUP_MAX:
         raise InputError(
@@ -219,7 +222,7 @@ def shifted(listed: list[Flow]) -> list[Flow]:
 
 
 def drawn(scenario: dict[str, Any]) -> Iterator[tuple[int, int, int, int, int, int]]:
-    """Arrival, source, destination, bytes, port and priority of each flow."""
+    """Yields arrival, source, destination, bytes, port and priority of each flow."""
     for columns in _core.flows(json.dumps(scenario), ROWS):
         arrays = {name: np.frombuffer(data, NUMPY[kind]).tolist() for name, (kind, data) in columns.items()}
         keys = ("arrival_ps", "src", "dst", "size_bytes", "port", "priority")
@@ -253,7 +256,7 @@ def config_text(
 
 
 def thresholds(scenario: dict[str, Any], network: Network, notes: list[str]) -> tuple[bool, dict[str, str]]:
-    """Whether switches mark, and the three maps; the simulator wants them either way."""
+    """Returns whether switches mark, and the three threshold maps, which the simulator always needs."""
     ecn = scenario["switch"].get("ecn")
     table: dict[int, tuple[int, int, float]] = {}
     marks = False
@@ -287,7 +290,7 @@ def buffer_mib(buffer: str, notes: list[str]) -> int:
 
 
 def link_down(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, stop_ns: int, notes: list[str]) -> str:
-    """The one link that may go down, for good, after 2 s."""
+    """Returns the link that fails. The simulator allows one, after 2 s, for good."""
     number = {node["name"]: node["id"] for node in core["nodes"]}
     written = "0 0 0"
     limits = "a link there goes down once, for good, whole microseconds after 2 s, and only one"
@@ -304,7 +307,7 @@ def link_down(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, st
 
 
 def differences(scenario: dict[str, Any], network: Network) -> list[str]:
-    """What the files cannot say."""
+    """Returns notes on settings that the files cannot express."""
     switch, host, conventions = scenario["switch"], scenario["host"], scenario["conventions"]
     notes = []
     if switch["backpressure"] != "pfc":

@@ -35,7 +35,7 @@ BOUNDS = ((0, 65_535), (0, 65_535), (0, 65_535), (0, 65_535), (1, 2**63), (0, 2*
 
 @dataclass(frozen=True)
 class Finished:
-    """Finished flows in order of completion, a column a field; times in nanoseconds."""
+    """The finished flows in order of completion, one array per field, with times in nanoseconds."""
 
     name: str
     src: Array
@@ -53,7 +53,7 @@ class Finished:
         return len(self.src)
 
     def where(self, chosen: npt.NDArray[np.bool_]) -> Finished:
-        """Only these."""
+        """Returns only the chosen flows."""
         return of_columns(self.name, [column[chosen] for column in self.columns])
 
     @property
@@ -65,7 +65,7 @@ class Finished:
 
 
 def open_any(path: Path) -> Finished:
-    """A file of completion times, the only run of a run directory, or a run in one.
+    """Opens completion times: of a file, of the only run of a run directory, or of a run in one.
 
     # Errors
     `InputError` where it is none of these.
@@ -80,7 +80,7 @@ def open_any(path: Path) -> Finished:
 
 
 def runs(path: Path) -> list[Run]:
-    """Those of a run directory, or the one that `path` is itself."""
+    """Returns the runs of a run directory, or the one run that `path` is."""
     if not (path / MANIFEST).is_file() and (path.parent / MANIFEST).is_file():
         inside = [run for run in Results(path.parent).runs if run.path.name == path.name]
         if inside:
@@ -92,7 +92,7 @@ def runs(path: Path) -> list[Run]:
 
 
 def read(path: Path) -> Finished:
-    """A file as the simulators write it.
+    """Reads a file as the simulators write it.
 
     # Errors
     `InputError` naming line, word and what was expected.
@@ -121,7 +121,7 @@ def of_columns(name: str, columns: list[Array], unfinished: int = 0) -> Finished
 
 
 def node(word: str) -> int:
-    """The number in an address, or the number; -1 for anything else."""
+    """Returns the node number in an address, or a plain number, or -1 for anything else."""
     if ADDRESS.fullmatch(word):
         address = int(word, 16)
         return (address >> 8) & 0xFFFF if address & 0xFF0000FF == 0x0B000001 else -1
@@ -133,7 +133,7 @@ def address(node: int) -> str:
 
 
 def of_run(run: Run, name: str | None = None) -> Finished:
-    """What a run's flows did: a completion time is that of the last acknowledgement at the sender."""
+    """Returns the finished flows of a run. A flow is complete when its sender has the last ACK."""
     table = run.table("flows")
     if "port" not in table.column_names:
         raise InputError(f"{run.path}: its flows have no ports: it was made by an older version; run it again")
@@ -155,7 +155,7 @@ def of_run(run: Run, name: str | None = None) -> Finished:
 
 
 def node_numbers(run: Run) -> dict[str, int]:
-    """Name of a host to its number in files of the simulator."""
+    """Returns the node number of each host by name, as in the simulator's files."""
     network = run.scenario["topology"]
     if network["kind"] != "graph":
         return {}
@@ -163,7 +163,7 @@ def node_numbers(run: Run) -> dict[str, int]:
 
 
 def numbers_of(names: Any, numbers: dict[str, int]) -> Array:
-    """Hosts of a topology that names none are `host0`, `host1`, ..."""
+    """Returns host numbers by name. If the topology names no hosts, they are `host0`, `host1`, and so on."""
     column = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
 
     def number(name: str) -> int:
@@ -173,7 +173,7 @@ def numbers_of(names: Any, numbers: dict[str, int]) -> Array:
 
 
 def earlier(src: Array, dst: Array) -> Array:
-    """How many flows before each had its source and destination."""
+    """Returns for each flow how many earlier flows had the same source and destination."""
     pair = src * 65_536 + dst
     order = np.argsort(pair, kind="stable")
     first = np.flatnonzero(np.diff(pair[order], prepend=-1))
@@ -183,7 +183,7 @@ def earlier(src: Array, dst: Array) -> Array:
 
 
 def text(finished: Finished) -> str:
-    """The file in HPCC's dialect."""
+    """Returns the text of the file in HPCC's dialect."""
     addresses = {node: address(node) for node in {*finished.src.tolist(), *finished.dst.tolist()}}
     lines = [
         f"{addresses[src]} {addresses[dst]} {sport} {dport} {size} {start} {fct} {standalone}"
@@ -195,7 +195,7 @@ def text(finished: Finished) -> str:
 
 
 def destinations(file: Path, labels: list[str], *, force: bool) -> list[Path]:
-    """Where each run's file goes: `file` for one, `fct.LABEL.txt` for each of several.
+    """Returns the file of each run: `file` for one run, `fct.LABEL.txt` for each of several.
 
     # Errors
     `InputError` where one stands already, or there is no directory for it.

@@ -22,7 +22,7 @@ SPAN_MAX_NS = 60 * 10**9
 
 
 class Flow(NamedTuple):
-    """One flow: node numbers, destination port, payload, start in nanoseconds, priority group."""
+    """One flow: node numbers, destination port, payload in bytes, start in nanoseconds, and priority group."""
 
     src: int
     dst: int
@@ -34,7 +34,7 @@ class Flow(NamedTuple):
 
 @dataclass(frozen=True)
 class Flows:
-    """A file of them."""
+    """The flows of a file."""
 
     path: Path
     dialect: str
@@ -42,12 +42,12 @@ class Flows:
 
     @property
     def groups(self) -> set[int]:
-        """Priority groups."""
+        """Returns the priority groups that the flows use."""
         return {flow.group for flow in self.flows}
 
 
 def read(path: Path, network: Network) -> Flows:
-    """Flows between the hosts of `network`.
+    """Reads the flows between hosts of `network`.
 
     # Errors
     `InputError` naming line, word and what was expected.
@@ -90,7 +90,7 @@ def read(path: Path, network: Network) -> Flows:
 
 
 def columns(path: Path, count: int) -> int:
-    """Words of a flow: as many as the line of the first has, or where that says nothing, by all words of the file."""
+    """Returns the number of words of a flow: from its first line, or else from the number of words in the file."""
     lengths = [len(words) for _, words in rows(path)]
     if len(lengths) > 1 and lengths[0] == 1 and lengths[1] in (5, 6):
         return lengths[1]
@@ -104,7 +104,7 @@ def columns(path: Path, count: int) -> int:
 
 
 def text(flows: list[Flow]) -> str:
-    """The file in HPCC's dialect."""
+    """Returns the text of the file in HPCC's dialect."""
     lines = [str(len(flows))]
     lines += [f"{f.src} {f.dst} {f.group} {f.port} {f.bytes} {units.seconds(f.start_ns)}" for f in flows]
     return "\n".join(lines) + "\n"

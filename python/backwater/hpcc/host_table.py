@@ -20,7 +20,7 @@ def read_payload(given: Config) -> int:
 
 
 def has_window(imported: Imported) -> bool:
-    """DCTCP and HPCC have one unless the file says otherwise, others only if it does; HPCC cannot do without."""
+    """Returns whether hosts have a window. DCTCP and HPCC have one by default, the others not, and HPCC needs one."""
     windowed = imported.config.flag("HAS_WIN", imported.transport in ("dctcp", "hpcc", "pint"))
     if imported.transport == "hpcc" and not windowed:
         raise imported.config.wrong("HAS_WIN", "HPCC divides by its window there: expected 1")
@@ -57,7 +57,7 @@ def some_of(groups: set[int]) -> str:
 
 
 def ack_lines(given: Config) -> list[str]:
-    """Which packets are acknowledged, where that is not all of them."""
+    """Returns the lines that say which packets are acknowledged, if not all are."""
     interval = given.whole("L2_ACK_INTERVAL", 1, 1)
     if interval == 1:
         return []
@@ -103,7 +103,7 @@ def dcqcn_table(imported: Imported) -> list[str]:
 
 
 def target_lines(given: Config) -> list[str]:
-    """What HPCC's tables have in common: how much of a link is to be used, and the way there."""
+    """Returns the lines of target utilisation, which HPCC and PINT share."""
     target = given.share("U_TARGET", 0.95, "more than 0 and at most 1", lambda u: 0 < u <= 1)
     stages = given.whole("MI_THRESH", 0, 0, 1000)
     increase = given.rate("RATE_AI", 40 * 10**6, low=0)
@@ -163,12 +163,12 @@ TABLES: dict[str, Callable[[Imported], list[str]]] = {
 
 
 def default_int_unit(network: Network) -> int:
-    """One for each 25 Gb/s of the fastest NIC."""
+    """Returns the default unit of telemetry: one per 25 Gbit/s of the fastest NIC."""
     return max(1, max(network.host_rates) // (25 * 10**9))
 
 
 def rate_lines(imported: Imported) -> list[str]:
-    """What the tables of rates have in common."""
+    """Returns the lines that rate-based controls share."""
     given = imported.config
     least, slowest = given.rate("MIN_RATE", 1000 * 10**6), min(imported.network.host_rates)
     if least > slowest:

@@ -18,7 +18,7 @@ CARRIED_BYTES = {"hpcc": INT_BYTES, "pint": PINT_BYTES, "timely": STAMP_BYTES}
 
 @dataclass
 class Imported:
-    """What an import made, for its summary."""
+    """The result of an import, from which its summary is made."""
 
     network: Network
     flows: Flows
@@ -39,7 +39,7 @@ def aligned(text: str, comment: str) -> str:
 
 
 def listing(key: str, items: list[str]) -> str:
-    """A list on one line, or on lines of a hundred columns."""
+    """Writes a list on one line, or on lines of at most 100 columns."""
     whole = f"{key} = [{', '.join(items)}]"
     if len(whole) <= 100:
         return whole

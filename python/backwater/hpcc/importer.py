@@ -87,7 +87,7 @@ def write(imported: Imported, out: Path, *, force: bool) -> list[Path]:
 
 
 def check_modes(imported: Imported) -> None:
-    """Refuses what is not simulated."""
+    """Refuses settings that Backwater does not simulate."""
     given, wanted = imported.config, MODE_OF[imported.transport]
     mode = given.whole("CC_MODE", wanted)
     if mode != wanted:
@@ -146,7 +146,7 @@ def topology_section(network: Network) -> str:
 
 
 def split(imported: Imported) -> dict[str, list[Flow]]:
-    """Flows by class: one for each destination port, in order of appearance; one for all where that would not do."""
+    """Groups flows into classes by destination port, or into one class if these are too many or change the order."""
     lists: dict[str, list[Flow]] = {}
     all_flows = imported.flows.flows
     for flow in all_flows:
@@ -163,7 +163,7 @@ def split(imported: Imported) -> dict[str, list[Flow]]:
 
 
 def keeps_order(all_flows: list[Flow]) -> bool:
-    """Whether a host's flows that start together still do so in this order once they are taken class by class."""
+    """Returns whether flows that one host starts at the same time keep their order when they are grouped by class."""
     rank: dict[int, int] = {}
     last: dict[int, int] = {}
     start_ns = -1
@@ -198,7 +198,7 @@ def workload_sections(imported: Imported) -> str:
 
 
 def run_section(imported: Imported) -> str:
-    """Every flow counts; the run ends when the last has finished, or at the stop time."""
+    """Returns `[run]`: every flow counts, and the run ends when the last has finished, or at the stop time."""
     given, origin_ns, listed = imported.config, imported.origin_ns, imported.flows.flows
     stop_ns = given.stop_ns()
     end_ns = CLOCK_NS
@@ -227,7 +227,7 @@ def run_section(imported: Imported) -> str:
 
 
 def fault_sections(imported: Imported) -> str:
-    """Links that lose packets, and the one that goes down."""
+    """Returns `[[fault]]` for links that lose packets, and for the link that fails."""
     network, given = imported.network, imported.config
     switches = set(network.switches)
     every = given.share("ERROR_RATE_PER_LINK", 0.0, "a share from 0 to below 1", lambda share: 0 <= share < 1)
@@ -250,7 +250,7 @@ def fault_sections(imported: Imported) -> str:
 
 
 def read_link_down(imported: Imported) -> tuple[int, set[int]] | None:
-    """When a link goes down, nanoseconds after the origin, and its ends."""
+    """Returns when a link fails, in nanoseconds after the origin, and its two ends."""
     given = imported.config
     entry = given.entries.get("LINK_DOWN")
     if entry is None:
@@ -274,7 +274,7 @@ def read_link_down(imported: Imported) -> tuple[int, set[int]] | None:
 
 
 def summary(imported: Imported, paths: list[Path]) -> list[str]:
-    """Lines for the terminal."""
+    """Returns the summary of an import, line by line."""
     network, given, listed = imported.network, imported.config, imported.flows.flows
     classes = ", ".join(f"{len(members):,} {name}" for name, members in imported.lists.items())
     groups = imported.flows.groups
@@ -302,5 +302,5 @@ def summary(imported: Imported, paths: list[Path]) -> list[str]:
 
 
 def used(imported: Imported) -> set[str]:
-    """Keys that this transport reads."""
+    """Returns the keys that this transport reads."""
     return config.USED | config.USED_BY.get(imported.transport, set())

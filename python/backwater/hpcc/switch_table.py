@@ -30,7 +30,7 @@ def switch_section(imported: Imported) -> str:
 
 
 def ecn_section(imported: Imported) -> str:
-    """Marking, for the rate that most ports of switches have, and for each of the others."""
+    """Returns the marking: for the most frequent port rate, and for each of the other rates."""
     given = imported.config
     if not given.flag("ENABLE_QCN", True):
         never = aligned('kmin = "1 TB"', f"{given.where('ENABLE_QCN')}: nothing is marked")
@@ -54,7 +54,7 @@ def threshold(value: int | float) -> str:
 
 
 def read_thresholds(imported: Imported) -> tuple[dict[int, tuple[int, int, float]], list[str]]:
-    """Bytes, bytes and probability by port rate, the most frequent first; where each of the three is from."""
+    """Reads Kmin, Kmax (bytes) and Pmax by port rate, the most frequent rate first, and where each comes from."""
     given, ports = imported.config, port_rates(imported.network)
     keys = ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP")
     present = [key for key in keys if key in given.entries]
@@ -81,7 +81,7 @@ def read_thresholds(imported: Imported) -> tuple[dict[int, tuple[int, int, float
 
 
 def port_rates(network: Network) -> dict[int, int]:
-    """Rates of ports of switches, the most frequent first, each with the line of a link."""
+    """Returns the port rates of switches, the most frequent first, each with the line of one of its links."""
     switches, count, line = set(network.switches), dict[int, int](), dict[int, int]()
     for link in network.links:
         count[link.rate] = count.get(link.rate, 0) + len({link.a, link.b} & switches)
@@ -90,7 +90,7 @@ def port_rates(network: Network) -> dict[int, int]:
 
 
 def default_k(rate: int) -> int:
-    """30 KB per 10 Gb/s, bytes."""
+    """Returns the default threshold in bytes: 30 KB per 10 Gbit/s."""
     return max(1, rate * 30_000 // 10**10)
 
 

@@ -29,7 +29,7 @@ DELAY_MAX_NS = 100 * 10**6
 
 @dataclass(frozen=True)
 class Link:
-    """Both directions; bit/s, nanoseconds, the share of packets lost each way, the line it stands on."""
+    """A link in both directions: its rate (bit/s), delay (nanoseconds), share of packets lost each way, and line."""
 
     a: int
     b: int
@@ -41,7 +41,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Network:
-    """Nodes are numbered from 0; what is no switch is a host."""
+    """A network whose nodes are numbered from 0. Nodes that are not switches are hosts."""
 
     path: Path
     dialect: str
@@ -58,13 +58,13 @@ class Network:
 
     @property
     def host_rates(self) -> list[int]:
-        """Of the links of hosts, one each."""
+        """Returns the rate of each host's link."""
         switches = set(self.switches)
         return [link.rate for link in self.links if not {link.a, link.b} <= switches]
 
 
 def read(path: Path) -> Network:
-    """A network that can be simulated.
+    """Reads a network, and refuses one that cannot be simulated.
 
     # Errors
     `InputError` naming line, word and what was expected.
@@ -81,7 +81,7 @@ def read(path: Path) -> Network:
 
 
 def first_line(words: Words) -> tuple[str, int, int, int]:
-    """Dialect, nodes, switches of any kind, links."""
+    """Reads the first line: the dialect, and the numbers of nodes, switches and links."""
     row = words.row()
     simai = len(row) == 6 and number(row[5]) is None
     dialects = {3: "HPCC", 4: "PowerTCP", 6: "SimAI" if simai else "Reverie"}
@@ -123,7 +123,7 @@ def read_switches(words: Words, nodes: int, count: int) -> list[int]:
 
 
 def read_links(words: Words, nodes: int, switches: set[int], count: int, cut: list[str]) -> list[Link]:
-    """The links; delays that are not what they say go to `cut`."""
+    """Reads the links. Delays that lose a fraction are added to `cut`."""
     links: list[Link] = []
     joined: dict[tuple[int, int], int] = {}
     for i in range(count):
@@ -178,7 +178,7 @@ def read_delay(words: Words, what: str, cut: list[str]) -> int:
 
 
 def check_shape(network: Network, words: Words) -> None:
-    """Every host has one link, every switch a few, and all hang together."""
+    """Checks that every host has one link, every switch has some, and the network is connected."""
     path, switches = network.path, set(network.switches)
     near: list[list[Link]] = [[] for _ in range(network.nodes)]
     for link in network.links:
@@ -212,7 +212,7 @@ def check_shape(network: Network, words: Words) -> None:
 
 
 def text(nodes: int, switches: Iterable[int], links: list[Link]) -> str:
-    """The file in HPCC's dialect."""
+    """Returns the text of the file in HPCC's dialect."""
     switches = list(switches)
     lines = [f"{nodes} {len(switches)} {len(links)}", " ".join(map(str, switches))]
     for link in links:

@@ -20,13 +20,13 @@ DELAY = re.compile(DECIMAL + r"(s|ms|us|ns|ps)?")
 
 
 def rate(word: str) -> int | None:
-    """Bit/s, without its fraction; None for anything else."""
+    """Returns a rate in whole bit/s, or None for anything else."""
     match = RATE.fullmatch(word)
     return int(Fraction(match[1]) * PREFIX[match[2] or ""]) if match else None
 
 
 def delay(word: str) -> int | None:
-    """Nanoseconds; seconds if it names no unit."""
+    """Returns a delay in nanoseconds. Without a unit it is in seconds."""
     match = DELAY.fullmatch(word)
     if match is None:
         return None
@@ -36,7 +36,7 @@ def delay(word: str) -> int | None:
 
 
 def is_exact(word: str) -> bool:
-    """Whether `delay` makes of it just what it says."""
+    """Returns whether `delay` converts the text without rounding."""
     match = DELAY.fullmatch(word)
     assert match is not None, "a delay"
     ps = Fraction(match[1]) * (1 if match[2] == "ps" else 1000 * NANOSECONDS[match[2] or "s"])
@@ -44,7 +44,7 @@ def is_exact(word: str) -> bool:
 
 
 def nanoseconds(value: float, unit: int = 10**9) -> int:
-    """`value` of so many nanoseconds each, never negative: a fraction of 64 bits, cut off, then nanoseconds, cut off.
+    """Converts `value` of units of so many nanoseconds, as ns-3 does: with 64 bits of fraction, and truncated twice.
 
     2.0002 s is 2000199999 ns, as the nearest double is a little less.
     """
@@ -54,19 +54,22 @@ def nanoseconds(value: float, unit: int = 10**9) -> int:
 
 
 def seconds(ns: int) -> str:
-    """A decimal that `nanoseconds` turns into `ns` again: a tenth of one more where the nearest double falls short."""
+    """Returns seconds as a decimal that `nanoseconds` converts back to `ns`.
+
+    It adds 0.1 ns if the double is too small.
+    """
     plain = f"{ns // 10**9}.{ns % 10**9:09d}"
     return plain if nanoseconds(float(plain)) == ns else plain + "1"
 
 
 def seconds_ns(word: str) -> int | None:
-    """Seconds as text to nanoseconds; None for what is no number, negative or longer than 68 years."""
+    """Converts seconds as text to nanoseconds, or returns None: for no number, a negative one, or above 68 years."""
     value = number(word)
     return nanoseconds(value) if value is not None and 0 <= value <= SECONDS_MAX else None
 
 
 def shown(value: int, units: list[tuple[str, int]]) -> str:
-    """With the largest unit that leaves it whole."""
+    """Writes a quantity with the largest unit that keeps it a whole number."""
     name, scale = next((name, scale) for name, scale in units if value % scale == 0 and (value or scale == 1))
     return f"{value // scale} {name}"
 
@@ -84,7 +87,7 @@ def toml_size(size: int) -> str:
 
 
 def ns3_rate(bps: int) -> str:
-    """`100Gbps`."""
+    """Writes a rate as ns-3 does: `100Gbps`."""
     return toml_rate(bps).replace(" ", "")
 
 
@@ -96,6 +99,6 @@ SCENARIO = {
 
 
 def resolved(text: str) -> int:
-    """A quantity of a resolved scenario: picoseconds, bytes or bit/s."""
+    """Returns a quantity of a resolved scenario, in picoseconds, bytes or bit/s."""
     value, unit = text.split()
     return int(value) * SCENARIO[unit]

@@ -1,4 +1,4 @@
-"""Judges what an experiment expects (`[[expect]]`) by what its runs measured. `experiments/README.md` is the language.
+"""Judges the claims of an experiment (`[[expect]]`) by the measurements of its runs.
 
 An expectation makes checks: one for each combination of its `each` lists, at each point of the sweep that `where` lets
 through. Points that differ only in their seed, or in the keys of `over`, are judged together: each measurement is its
@@ -46,7 +46,7 @@ class Judge:
         """Variants, and those that lack what they are credited for."""
 
     def row(self, expectation: Expectation) -> dict[str, Any]:
-        """The claim beside what was measured."""
+        """Returns the row of a claim: its text, its measurements and its verdict."""
         checks = self.checks(expectation)
         judged = [check for check in checks if check.verdict != "not-run"]
         verdict = add_up(checks, fact=self.is_fact(expectation))
@@ -69,7 +69,7 @@ class Judge:
         }
 
     def is_fact(self, expectation: Expectation) -> bool:
-        """Whether no measurement could contradict it: it says so, or is of the scenario and of results that say so."""
+        """Returns whether no run could contradict the claim: it says so, or it reads only the scenario and facts."""
         if expectation["kind"] == "fact" or "fact" in expectation:
             return True
         asked = asked_of(expectation)
@@ -80,7 +80,7 @@ class Judge:
         return all(asked["result"] <= set(run.summary.get("facts", [])) for run in self.runs.runs.values())
 
     def lacking_of(self, expectation: Expectation) -> dict[str, str]:
-        """Of the variants that the expectation is about, those that are credited, and what lacks it."""
+        """Returns the credited variants of the claim, each with the variant that lacks the credited mechanism."""
         named = variants_of(expectation)
         if expectation["kind"] not in KINDS:
             return {}
@@ -88,7 +88,7 @@ class Judge:
         return {credited: without for credited, without in given.items() if credited in named}
 
     def checks(self, expectation: Expectation, *, instead: dict[str, str] | None = None) -> list[Check]:
-        """The comparisons; with variants in place of others (`instead`)."""
+        """Makes the comparisons of a claim. `instead` replaces some variants by others."""
         kind = expectation["kind"]
         if kind == "not-run":
             return [Check("", None, expectation["reason"], "not-run")]
@@ -107,13 +107,13 @@ class Judge:
 
 @dataclass(frozen=True)
 class Places:
-    """Where checks are made."""
+    """The points of the sweep at which a claim is checked."""
 
     runs: Runs
     instead: dict[str, str]
 
     def contexts(self, expectation: Expectation, *, along: str | None = None) -> Iterator[tuple[str, Context]]:
-        """Each place with its name; all of the swept key that the check itself goes `along`."""
+        """Yields each point with its name. Points that differ only in the key `along` are one."""
         several = len(self.runs.points) > 1
         over, where = [*expectation.get("over", []), *([along] if along else [])], expectation.get("where", {})
         for place, points in self.runs.together(over, lambda point: lets_through(where, point)).items():
@@ -124,7 +124,7 @@ class Places:
 
 
 def of(results: Results) -> list[dict[str, Any]]:
-    """What an experiment expects, judged by its tables; of an older version's, what was judged then."""
+    """Returns the judged claims of a run directory. For an older format it returns the stored verdicts."""
     expected = results.manifest.get("expect")
     if expected is None:
         return results.judged
@@ -132,7 +132,7 @@ def of(results: Results) -> list[dict[str, Any]]:
 
 
 def evaluate(expect: list[Expectation], results: Results) -> list[dict[str, Any]]:
-    """A row for each claim.
+    """Judges each claim and returns a row for it.
 
     The reader of scenarios has checked what is asked; what a run cannot answer is `not-run`, with the reason.
     """
@@ -145,7 +145,7 @@ def evaluate(expect: list[Expectation], results: Results) -> list[dict[str, Any]
 
 
 def add_up(checks: Iterable[Check], *, fact: bool) -> str:
-    """The worst verdict that anything measured; `not-run` only if nothing was."""
+    """Returns the worst verdict of the checks that have a measurement, or `not-run` if none has."""
     verdicts = {check.verdict for check in checks}
     for verdict in ("fail", "undecided", "direction", "refers"):
         if verdict in verdicts:
@@ -156,14 +156,14 @@ def add_up(checks: Iterable[Check], *, fact: bool) -> str:
 
 
 def beside(verdict: str, without: str) -> str:
-    """Of a claim that holds, and what became of it without what is credited."""
+    """Returns the verdict of a claim that holds, after the same checks without the credited mechanism."""
     if without in ("pass", "part"):
         return "vacuous"
     return "part" if without == "not-run" else verdict
 
 
 def told_without(lacking: dict[str, str], checks: list[Check]) -> str:
-    """What the checks are without what is credited."""
+    """Says in words what these checks, made without the credited mechanism, came to."""
     if not lacking:
         return ""
     names = ", ".join(f"{without} for {credited}" for credited, without in lacking.items())
@@ -171,7 +171,7 @@ def told_without(lacking: dict[str, str], checks: list[Check]) -> str:
 
 
 def variants_of(expectation: Expectation) -> set[str]:
-    """Those that an expectation names."""
+    """Returns the variants that an expectation names."""
     leaves = [leaf for part in parts_of(expectation) for leaf in leaves_of(part)]
     keys = ("variant", "active_flows_distance")
     named = {leaf[key] for leaf in [expectation, *leaves] for key in keys if key in leaf}
@@ -180,7 +180,7 @@ def variants_of(expectation: Expectation) -> set[str]:
 
 
 def only_lacking(results: Results) -> set[str]:
-    """Variants that are there for what they lack alone: no claim names them, and nothing was published of them."""
+    """Returns variants that only serve as a comparison: no claim names them, and they have no published values."""
     manifest = results.manifest
     expected = manifest.get("expect") or []
     lacking = set((manifest.get("without") or {}).values()).union(
@@ -191,7 +191,7 @@ def only_lacking(results: Results) -> set[str]:
 
 
 def asked_of(expectation: Expectation) -> dict[str, set[str]]:
-    """The kinds of measurement that an expectation reads, and what of each."""
+    """Returns the kinds of measurement that an expectation reads, each with the columns or keys it takes."""
     each = expectation.get("each", {})
     asked: dict[str, set[str]] = {}
     for leaf in (leaf for part in parts_of(expectation) for leaf in leaves_of(part)):
@@ -205,7 +205,7 @@ def asked_of(expectation: Expectation) -> dict[str, set[str]]:
 
 
 def tells_apart(key: str, expectation: Expectation) -> bool:
-    """Whether a selector belongs into a check's name; a path that all checks share does not."""
+    """Returns whether a selector belongs in the name of a check. A value that all checks share does not."""
     each = expectation.get("each", {})
     return bool(each) if key == "variant" else key not in ("summary", "scenario") or len(each[key]) > 1
 
@@ -225,7 +225,7 @@ def lets_through(where: dict[str, Any], point: dict[str, Any]) -> bool:
 
 
 def combinations(e: Expectation) -> list[dict[str, Any]]:
-    """Every combination of the `each` lists, with the expectation's own variant."""
+    """Returns every combination of the `each` lists, together with the expectation's own variant."""
     each = e.get("each", {})
     own = {"variant": e["variant"]} if "variant" in e else {}
     return [own | dict(zip(each, values, strict=True)) for values in itertools.product(*each.values())]

@@ -22,15 +22,15 @@ SEED = "seed"
 
 
 class NotRun(Exception):
-    """What a check needs was not run. The text says what."""
+    """A run that a check needs is missing. The text names it."""
 
 
 class NeedsSeveral(NoData):
-    """One point has no spread."""
+    """A spread was asked of a single point."""
 
 
 class NotAsAsked(Exception):
-    """A run had another load than its scenario asks for. The text says which."""
+    """A run had another load than its scenario asks for. The text names the run."""
 
 
 UNJUDGED = (NotRun, NoData, NotAsAsked, InputError)
@@ -39,7 +39,7 @@ UNJUDGED = (NotRun, NoData, NotAsAsked, InputError)
 
 @dataclass(frozen=True)
 class Context:
-    """Points of the sweep that are judged together, and the selectors that `each` supplies."""
+    """Points of the sweep that are judged together, with the selectors that `each` supplies."""
 
     runs: Runs
     points: tuple[Point, ...]
@@ -48,7 +48,7 @@ class Context:
     """Variants whose place others take: what is credited, and what lacks it."""
 
     def value(self, expression: Expression, **selectors: Any) -> float:
-        """A number, a measurement, or arithmetic on such."""
+        """Evaluates an expression: a number, a measurement, or arithmetic on expressions."""
         if isinstance(expression, int | float):
             return float(expression)
         for name in ARITHMETIC:
@@ -63,7 +63,7 @@ class Context:
         return self.runs.measure(leaf, self.points)
 
     def estimate(self, measure: Callable[[Context], float], *, signed: bool = False) -> Estimate:
-        """A measurement with its interval over the seeds of these points; of either sign if `signed`."""
+        """Returns a measurement with its interval over seeds. Set `signed` if the value can be negative."""
         whole = measure(self)
         if self.runs.exact:
             return estimate.exact(whole)
@@ -83,7 +83,7 @@ class Context:
 
 
 class Runs:
-    """The runs of one experiment by variant and point of the sweep; with `any_load` also of another load than asked.
+    """The runs of one experiment, by variant and point. `any_load` admits runs whose load differs from the one asked.
 
     # Errors
     `InputError` if a file of a run is missing or damaged.
@@ -103,7 +103,7 @@ class Runs:
         self.measured = Measured()
 
     def measure(self, leaf: dict[str, Any], points: tuple[Point, ...]) -> float:
-        """Mean over the points, or what it strays by."""
+        """Returns the mean of a measurement over the points, or its standard deviation if `spread` is set."""
         leaf = dict(leaf)
         spread = leaf.pop("spread", None)
         values = []
@@ -132,7 +132,7 @@ class Runs:
         return self.measured.of(runs, leaf)
 
     def together(self, over: list[str], wanted: Callable[[dict[str, Any]], bool]) -> dict[Point, tuple[Point, ...]]:
-        """Points that differ in nothing but their seed and `over`, by what they share; those that anything ran at."""
+        """Groups points that differ only in their seed and in the keys `over`. Points without any run are left out."""
         groups: dict[Point, tuple[Point, ...]] = {}
         for point in self.points:
             if wanted(dict(point)):
@@ -147,7 +147,7 @@ def point_of(run: Run) -> Point:
 
 
 def check_load(run: Run) -> None:
-    """The simulator says of each class whether chance explains the difference (`as_asked` in `summary.json`)."""
+    """Refuses a run in which chance does not explain how far a load is off (`as_asked` in `summary.json`)."""
     for load in run.summary.get("load", []):
         if load.get("as_asked") is False:
             share = f"{load['realised']:.4g} where {load['asked']:.4g} was asked"
@@ -171,14 +171,14 @@ def arithmetic(name: str, values: list[float]) -> float:
 
 
 def is_signed(*expressions: Expression) -> bool:
-    """Whether the number can have either sign: it has a difference in it, or what a computation came to."""
+    """Returns whether the value can be negative: it has a difference in it, or a result of a computation."""
     tables = [expression for expression in expressions if isinstance(expression, dict)]
     inner = [one for table in tables for name in ARITHMETIC for one in table.get(name, [])]
     return any("difference" in table or "result" in table for table in tables) or (bool(inner) and is_signed(*inner))
 
 
 def leaves_of(expression: Expression) -> Iterator[dict[str, Any]]:
-    """The measurements of an expression."""
+    """Yields the measurements of an expression."""
     if isinstance(expression, dict):
         inner = next((expression[name] for name in ARITHMETIC if name in expression), None)
         if inner is None:

@@ -21,7 +21,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number, and its interval; without bounds where there is one seed, and that draws something."""
+    """A number and its interval over seeds. With one seed the bounds are unknown."""
 
     value: float
     low: float = -math.inf
@@ -39,7 +39,7 @@ class Estimate:
         return not self.low <= number <= self.high
 
     def within(self, low: float | None, high: float | None) -> str:
-        """`pass` if all of the interval is from `low` to `high`, `fail` if none is, else `undecided`."""
+        """Returns `pass` if all of the interval is from `low` to `high`, `fail` if none of it is, else `undecided`."""
         least, most = -math.inf if low is None else low, math.inf if high is None else high
         if not self.is_bounded:
             return "undecided"
@@ -53,7 +53,7 @@ def exact(value: float) -> Estimate:
 
 
 def jackknife(whole: float, without: Sequence[float], *, signed: bool = False) -> Estimate:
-    """Of a measurement over n seeds, and the same without each of them; one that can have either sign is `signed`."""
+    """Estimates a value and its interval by the jackknife, from all seeds and from all seeds but one."""
     n = len(without)
     positive = not signed and whole > 0 and min(without) > 0
     centre, rest = (math.log(whole), [math.log(one) for one in without]) if positive else (whole, list(without))

@@ -30,7 +30,7 @@ EQUAL = 0.001
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: where, what was measured with its interval if that is a number, in words, and what that makes."""
+    """One comparison: its point, the measured value with its interval, the same in words, and the verdict."""
 
     at: str
     measured: float | None
@@ -41,14 +41,14 @@ class Check:
 
 
 class Places(Protocol):
-    """Where the checks of an expectation are made."""
+    """The points of the sweep at which an expectation is checked."""
 
     def contexts(self, expectation: Expectation, *, along: str | None = None) -> Iterator[tuple[str, Context]]:
-        """Each place with its name; all of the swept key that the check itself goes `along`."""
+        """Yields each point with its name. Points that differ only in the key `along` are one."""
 
 
 def ratio(places: Places, e: Expectation) -> Iterator[Check]:
-    """low <= numerator / denominator <= high."""
+    """Checks low <= numerator / denominator <= high."""
     for at, context in places.contexts(e):
         yield guarded(at, context, partial(quotient_of, e), partial(ratio_verdict, e), signed=is_signed(*parts_of(e)))
 
@@ -60,13 +60,13 @@ def ratio_verdict(e: Expectation, measured: Estimate) -> str:
 
 
 def or_half(verdict: str, measured: Estimate, *claimed: float | None) -> str:
-    """`direction` in place of `fail` where half of one of these effects is there."""
+    """Returns `direction` instead of `fail` if at least half of an expected effect was measured."""
     half = any(effect is not None and has_half(measured, effect) for effect in claimed)
     return "direction" if verdict == "fail" and half else verdict
 
 
 def has_half(measured: Estimate, claimed: float) -> bool:
-    """Whether at least half of an effect is there on a logarithmic scale, on its side of 1, and certainly some."""
+    """Returns whether at least half of an effect was measured on a logarithmic scale, and the interval excludes 1."""
     if not measured.excludes(1) or measured.value <= 0 or claimed <= 0:
         return False
     effect, wanted = math.log(measured.value), math.log(claimed)
@@ -74,7 +74,7 @@ def has_half(measured: Estimate, claimed: float) -> bool:
 
 
 def up_to(places: Places, e: Expectation) -> Iterator[Check]:
-    """The largest numerator / denominator anywhere is `times`, within a factor of 1.5."""
+    """Checks that the largest numerator / denominator of all points is `times`, within a factor of 1.5."""
     times = e["times"]
 
     def verdict(x: Estimate) -> str:
@@ -91,7 +91,7 @@ def up_to(places: Places, e: Expectation) -> Iterator[Check]:
 
 
 def parts_of(e: Expectation) -> tuple[Any, ...]:
-    """What an expectation is about: its expressions."""
+    """Returns the expressions of an expectation."""
     return tuple(e[key] for key in ("value", "numerator", "denominator") if key in e)
 
 
@@ -100,13 +100,13 @@ def quotient_of(e: Expectation, context: Context) -> float:
 
 
 def between(places: Places, e: Expectation) -> Iterator[Check]:
-    """low <= value <= high."""
+    """Checks low <= value <= high."""
     for at, context in places.contexts(e):
         yield within(at, context, e, e.get("low"), e.get("high"))
 
 
 def approx(places: Places, e: Expectation) -> Iterator[Check]:
-    """Within a relative tolerance."""
+    """Checks that a value is the expected one, within a relative tolerance."""
     room = e.get("tolerance", EQUAL) * abs(e["expected"])
     for at, context in places.contexts(e):
         yield within(at, context, e, e["expected"] - room, e["expected"] + room)
@@ -121,7 +121,7 @@ def value_of(e: Expectation, context: Context, **selectors: Any) -> float:
 
 
 def ordering(places: Places, e: Expectation) -> Iterator[Check]:
-    """Along each chain of variants values rise; what was not run is left out of its chain."""
+    """Checks that values rise along each chain of variants. Variants that were not run are left out."""
     slack, high = 1 + e.get("slack", 0.0), e.get("high")
     for at, context in places.contexts(e):
         for chain in e["chains"]:
@@ -144,7 +144,7 @@ def ordering(places: Places, e: Expectation) -> Iterator[Check]:
 
 
 def rises(context: Context, e: Expectation, lower: str, upper: str, slack: float) -> str:
-    """Whether the value of one variant is below that of another, by their ratio, or by their difference if one is 0."""
+    """Checks that one variant's value is below another's: by their ratio, or by their difference if one is 0."""
 
     def pair(context: Context) -> tuple[float, float]:
         return value_of(e, context, variant=lower), value_of(e, context, variant=upper) * slack
@@ -174,7 +174,7 @@ def worst(verdicts: list[str]) -> str:
 
 @dataclass(frozen=True)
 class Knee:
-    """The first step of a swept key at which a value reaches a threshold: by its estimate, and with its interval."""
+    """The first step of a swept key at which a value reaches a threshold, by its estimate and by its interval."""
 
     threshold: float
     curve: dict[float, Estimate]
@@ -220,7 +220,7 @@ class Knee:
 
 
 def knee(places: Places, e: Expectation) -> Iterator[Check]:
-    """Where along a swept key the value first reaches a number, or `factor` times what it is at `relative_to`.
+    """Checks where along a swept key a value first reaches a number, or `factor` times its value at `relative_to`.
 
     Either at `expected`, within a factor of 1.5; or after `low` and by `high`, to stay.
     """
@@ -242,7 +242,7 @@ def knee(places: Places, e: Expectation) -> Iterator[Check]:
 
 
 def knee_along(context: Context, e: Expectation, **selectors: Any) -> tuple[Knee | None, list[Check]]:
-    """The value at each step of the swept key, with its threshold, and what could not be had.
+    """Finds the knee from the value at each step of the swept key. Steps without a run are named.
 
     A threshold that is relative is of the same seeds, so values are taken relative to it.
     """
@@ -278,7 +278,7 @@ def knee_along(context: Context, e: Expectation, **selectors: Any) -> tuple[Knee
 
 
 def knees_rise(context: Context, e: Expectation) -> bool:
-    """Whether the knees of the variants of `order` come one after the other."""
+    """Returns whether the knees of the variants in `order` come one after the other."""
     knees = []
     for variant in e.get("order", []):
         found, _ = knee_along(context, e, variant=variant)
@@ -289,7 +289,10 @@ def knees_rise(context: Context, e: Expectation) -> bool:
 
 
 def knee_at(found: Knee, wanted: float, rise: bool) -> str:
-    """At `wanted` within a factor of 1.5; elsewhere the direction holds if the knees of the variants are in order."""
+    """Checks that the knee is at `wanted`, within a factor of 1.5.
+
+    If not, `direction` holds if the knees are in order.
+    """
     if found.earliest == math.inf and found.ends < wanted * UP_TO:
         return "not-run"
     if found.at == found.begins and found.latest == found.begins:
@@ -299,7 +302,7 @@ def knee_at(found: Knee, wanted: float, rise: bool) -> str:
 
 
 def knee_between(found: Knee, low: float, high: float) -> str:
-    """After `low`, and by `high` for good."""
+    """Checks that the knee comes after `low`, and that the value stays above the threshold from `high` on."""
 
     def verdict(reaches: Callable[[Estimate], bool]) -> str:
         reached = [step for step, value in found.curve.items() if reaches(value)]
@@ -334,7 +337,7 @@ Verdict = Callable[[Estimate], str]
 def guarded(
     at: str, context: Context, measure: Callable[[Context], float], verdict: Verdict, *, signed: bool = False
 ) -> Check:
-    """A check of one number."""
+    """Makes the check of one number. A missing run becomes `not-run`, with its reason."""
     try:
         measured = context.estimate(measure, signed=signed)
     except UNJUDGED as reason:
@@ -343,7 +346,7 @@ def guarded(
 
 
 def bounds(measured: Estimate) -> tuple[float | None, float | None]:
-    """None for what is unbounded, which JSON has no word for."""
+    """Returns the bounds for JSON, which has no infinity: None if there is no bound."""
     low, high = ((end if math.isfinite(end) else None) for end in (measured.low, measured.high))
     return low, high
 
@@ -362,5 +365,5 @@ def nothing(at: str, reason: Exception) -> Check:
 
 
 def position(step: Any) -> Any:
-    """Where a swept value stands among others: quantities by what they amount to."""
+    """Returns a swept value as a number for sorting: a quantity in its base unit."""
     return step if quantity(step) is None else as_number(step, "a swept value")

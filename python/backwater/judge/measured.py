@@ -60,11 +60,11 @@ ANYWHERE = ("variant", "at", "spread")
 
 
 class NoData(Exception):
-    """The run has too little to say. The text says of what."""
+    """The run has too few flows or samples for a measurement. The text names it."""
 
 
 def fill(leaf: dict[str, Any], selectors: dict[str, Any]) -> dict[str, Any]:
-    """Adds the selectors that a leaf lacks and its kind takes; the kind itself too, where it names none."""
+    """Completes a measurement with selectors of `each` that its kind takes, and with the kind if it names none."""
     kinds = [kind for kind in LEAVES if kind in leaf] or [kind for kind in LEAVES if kind in selectors]
     if len(kinds) != 1:
         raise InputError(f"value {leaf}: expected exactly one of {', '.join(LEAVES)}")
@@ -77,7 +77,7 @@ def fill(leaf: dict[str, Any], selectors: dict[str, Any]) -> dict[str, Any]:
 
 
 class Measured:
-    """Remembers every number it gave. While listening it only notes what is asked, to read each run's tables once."""
+    """Measures runs and remembers the numbers. While it listens it only notes the requests, to read each table once."""
 
     def __init__(self) -> None:
         self.known: dict[str, float | NoData | InputError] = {}
@@ -85,7 +85,7 @@ class Measured:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Within, `of` answers 1; afterwards everything asked is known."""
+        """Within, `of` returns 1 and notes the request. At the end it measures everything that was requested."""
         self.wanted = {}
         yield
         wanted, self.wanted = self.wanted, None
@@ -102,7 +102,7 @@ class Measured:
                     self.known[key] = nothing
 
     def of(self, runs: list[Run], leaf: dict[str, Any]) -> float:
-        """The measurement of the first run; a distance is to the second.
+        """Measures the first run. A distance is that to the second run.
 
         # Errors
         `NoData` where it has too little, `InputError` where it has nothing of that name.
@@ -118,7 +118,7 @@ class Measured:
 
 
 class Columns:
-    """One run's columns, read when first needed."""
+    """The columns of one run, read when they are first needed."""
 
     def __init__(self) -> None:
         self.flows: dict[str, Array] = {}
@@ -160,7 +160,10 @@ class Columns:
         return as_number(follow(run.summary if kind == "summary" else run.scenario, path), f"{path} in {kind}.json")
 
     def chosen(self, run: Run, leaf: dict[str, Any], column: str) -> Array:
-        """Of counted flows of a class and a range of sizes; one that has not finished has taken its age so far."""
+        """Returns the times of counted flows of a class and a range of sizes.
+
+        An unfinished flow counts with its age.
+        """
         if not self.flows:
             self.flows = counted_flows(run)
         low, high, low_in = size_range(leaf.get("sizes", ""))
@@ -179,7 +182,7 @@ class Columns:
         return self.flows[column][keep]
 
     def samples(self, run: Run, name: str, key: str, leaf: dict[str, Any]) -> Array:
-        """Bytes of queues or pools at the samples, of a node, and of a `peer` or `mmu`, after a time."""
+        """Returns sampled bytes of queues or pools of a node, after a time, and if asked of one `peer` or `mmu`."""
         if name not in self.sampled:
             self.sampled[name] = run.table(name)
         table = selected(self.sampled[name], leaf, "node", key)
@@ -191,7 +194,7 @@ class Columns:
 
 
 def selected(table: pa.Table, leaf: dict[str, Any], *keys: str) -> pa.Table:
-    """The rows that have what a leaf asks of these columns: a number, or a name or pattern such as `"tor*"`."""
+    """Selects rows by the columns that a measurement names: by a number, a name, or a pattern such as `"tor*"`."""
     for key in keys:
         if (wanted := leaf.get(key)) is None:
             continue
@@ -219,14 +222,14 @@ def counted_flows(run: Run) -> dict[str, Array]:
 
 
 def times(run: Run) -> dict[str, Array]:
-    """Completion time, and what of it is beyond the ideal, seconds."""
+    """Returns completion times, and the part of each beyond the ideal, in seconds."""
     table = counted(run, ["arrival_ps", "finish_rx_ps", "ideal_ps"])
     took = taken(run, table)
     return {"fct": took * 1e-12, "wait": (took - table["ideal_ps"].to_numpy().astype(np.int64)) * 1e-12}
 
 
 def taken(run: Run, table: pa.Table) -> Array:
-    """Time from arrival to completion, or to the end of the run, ps."""
+    """Returns the time of each flow from arrival to completion, or to the end of the run, in ps."""
     ends = table["finish_rx_ps"]
     if ends.null_count:
         ends = pc.fill_null(ends, run.summary["sim_time_ps"])
@@ -234,7 +237,7 @@ def taken(run: Run, table: pa.Table) -> Array:
 
 
 def acknowledged(run: Run) -> dict[str, Array]:
-    """Time until the last acknowledgement is at the sender, seconds, NaN where it never came; each flow's timeouts."""
+    """Returns the time until the sender has the last ACK (seconds, NaN if it never came), and each flow's timeouts."""
     table = counted(run, ["arrival_ps", "finish_tx_ps", "timeouts"])
     ends = table["finish_tx_ps"]
     taken = pc.fill_null(ends, 0).to_numpy().astype(np.int64) - table["arrival_ps"].to_numpy().astype(np.int64)
@@ -243,13 +246,13 @@ def acknowledged(run: Run) -> dict[str, Array]:
 
 
 def counted(run: Run, columns: list[str]) -> Any:
-    """Columns of the flows that count and began."""
+    """Returns columns of the flows that count and have begun."""
     table = run.table("flows", list(dict.fromkeys([*columns, "arrival_ps", "counted"])))
     return table.filter(pc.and_(pc.equal(table["counted"], 1), pc.is_valid(table["arrival_ps"]))).select(columns)
 
 
 def size_range(text: str) -> tuple[float, float, bool]:
-    """`<=3000`, `>1000000` or `(200000,1000000]`; low end, high end, whether the low end is inside."""
+    """Parses `<=3000`, `>1000000` or `(200000,1000000]`: both ends, and whether the low end is inside."""
     if not text:
         return 0.0, float("inf"), True
     if match := re.fullmatch(r"<=([0-9]{1,18})", text):
@@ -262,7 +265,7 @@ def size_range(text: str) -> tuple[float, float, bool]:
 
 
 def statistic(values: Array, name: str, of: str = "flows") -> float:
-    """Percentiles by nearest rank."""
+    """Returns a mean, minimum, maximum or percentile. Percentiles are by nearest rank."""
     need = FEWEST.get(name, 1)
     if len(values) < need:
         raise NoData(f"{name} of {len(values)} {of}")
@@ -279,7 +282,7 @@ def statistic(values: Array, name: str, of: str = "flows") -> float:
 
 
 def share_with_timeout(timeouts: Array, name: str) -> float:
-    """Share of flows that had a timeout."""
+    """Returns the share of flows that had a timeout."""
     if name != "share":
         raise InputError(f'with_timeout = {name!r}: expected "share"')
     if len(timeouts) == 0:
@@ -288,7 +291,7 @@ def share_with_timeout(timeouts: Array, name: str) -> float:
 
 
 def sample_statistic(values: Array, name: str) -> float:
-    """Of samples over time; or the share of them on one side of a number of bytes."""
+    """Returns a statistic of samples over time, or the share of samples above or below a number of bytes."""
     if match := SHARE.fullmatch(name):
         if len(values) == 0:
             raise NoData("no samples")
@@ -298,12 +301,12 @@ def sample_statistic(values: Array, name: str) -> float:
 
 
 def rank_of(percent: int | Fraction, n: int) -> int:
-    """Index of the smallest value that at least this share do not exceed; exact, in integers."""
+    """Returns the index of the smallest value that at least this share of values do not exceed, in exact integers."""
     return max(0, -(-percent * n // 100) - 1)
 
 
 def injected_within(sizes: Array, time: str, run: Run) -> float:
-    """Share of flows whose payload a host's link puts onto the wire in this time."""
+    """Returns the share of flows whose payload a host's link can send in this time."""
     if len(sizes) == 0:
         raise NoData("no flows")
     topology = run.scenario["topology"]
@@ -312,7 +315,7 @@ def injected_within(sizes: Array, time: str, run: Run) -> float:
 
 
 def sum_over_ports(run: Run, leaf: dict[str, Any]) -> float:
-    """Of a column of the table of egress ports."""
+    """Returns the sum of a column of the table of egress ports."""
     table = selected(run.table("ports"), leaf, "node", "peer")
     if leaf["ports"] not in table.column_names or leaf["ports"] in ("node", "peer"):
         raise InputError(f"ports = {leaf['ports']!r}: no such number of a port; `backwater schema ports` lists them")
@@ -322,7 +325,7 @@ def sum_over_ports(run: Run, leaf: dict[str, Any]) -> float:
 
 
 def over_mmus(run: Run, leaf: dict[str, Any]) -> float:
-    """Of a column of the table of memory management units: added up, or the largest (`LARGEST`)."""
+    """Returns a column of the table of MMUs, added up, or its largest value for the columns in `LARGEST`."""
     table = selected(run.table("mmus"), leaf, "node", "mmu")
     if leaf["mmus"] not in table.column_names or leaf["mmus"] in ("node", "mmu"):
         raise InputError(f"mmus = {leaf['mmus']!r}: no such number of an MMU; `backwater schema mmus` lists them")
@@ -334,7 +337,7 @@ def over_mmus(run: Run, leaf: dict[str, Any]) -> float:
 
 
 def mean_pauses(run: Run, leaf: dict[str, Any]) -> float:
-    """Of a column of the table of pauses, the mean over samples and ports."""
+    """Returns the mean of a column of the table of pauses, over samples and ports."""
     column, table = leaf["pauses"], selected(run.table("pauses"), leaf, "node", "peer")
     if column not in ("held", "incast", "other", "orphans", "all"):
         raise InputError(f"pauses = {column!r}: expected held, incast, other, orphans or all")
@@ -345,19 +348,19 @@ def mean_pauses(run: Run, leaf: dict[str, Any]) -> float:
 
 
 def histogram(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:
-    """Numbers of active flows, rising, and samples of each."""
+    """Returns the numbers of active flows in rising order, and how many samples have each."""
     return added_up(selected(run.table("active_flows"), leaf, "node", "port"), "flows", "samples of active flows")
 
 
 def shares_of_flows(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:
-    """Per cents of a port's flows that share a queue, rising, and samples of each."""
+    """Returns percentages of a port's flows that share a queue, in rising order, and how many samples have each."""
     return added_up(
         selected(run.table("sharing"), leaf, "node", "peer"), "percent", "samples of flows that share queues"
     )
 
 
 def added_up(table: pa.Table, column: str, of: str) -> tuple[Array, Array]:
-    """Values of a column, rising, and samples of each over all rows."""
+    """Returns the values of a column in rising order, and the samples of each over all rows."""
     values, place = np.unique(table[column].to_numpy(), return_inverse=True)
     samples = np.bincount(place, weights=table["samples"].to_numpy()) if len(values) else np.array([])
     if samples.sum() == 0:
@@ -380,7 +383,7 @@ def histogram_statistic(values: Array, samples: Array, name: str) -> float:
 
 
 def distance(one: tuple[Array, Array], other: tuple[Array, Array]) -> float:
-    """Largest difference of two cumulative distributions (Kolmogorov-Smirnov)."""
+    """Returns the largest difference of two cumulative distributions (Kolmogorov-Smirnov)."""
     at = np.union1d(one[0], other[0])
     shares = []
     for flows, samples in (one, other):
@@ -390,7 +393,10 @@ def distance(one: tuple[Array, Array], other: tuple[Array, Array]) -> float:
 
 
 def follow(value: Any, path: str) -> Any:
-    """`load[class=incast].offered_bps`, `workload.0.count`; None where a step leads nowhere."""
+    """Follows a path such as `load[class=incast].offered_bps` or `workload.0.count`.
+
+    Returns None if it leads nowhere.
+    """
     for step in re.findall(r"[^.\[\]]+|\[[^\]]*\]", path):
         if isinstance(value, list) and (match := re.fullmatch(r"\[(\w+)=(.*)\]", step)):
             value = next((entry for entry in value if str(entry.get(match[1])) == match[2]), None)
@@ -404,7 +410,7 @@ def follow(value: Any, path: str) -> Any:
 
 
 def as_number(value: Any, what: str) -> float:
-    """A number, or a quantity in bytes, seconds or bits per second."""
+    """Returns a number, or a quantity as bytes, seconds or bits per second."""
     if value is None:
         raise NoData(what)
     if isinstance(value, int | float):
@@ -415,7 +421,7 @@ def as_number(value: Any, what: str) -> float:
 
 
 def quantity(value: Any) -> tuple[float, str] | None:
-    """The number and the unit of `"325 KB"`; None for anything else."""
+    """Returns the number and the unit of `"325 KB"`, or None for anything else."""
     if (
         isinstance(value, str)
         and (match := re.fullmatch(r"([0-9]{1,24}(?:\.[0-9]{1,12})?) *([A-Za-z]+)", value))

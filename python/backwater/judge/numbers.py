@@ -6,7 +6,7 @@ from backwater.judge.estimate import Estimate
 
 
 def number(x: float | None) -> str:
-    """Thousands in full, millions to three digits: of that size are bytes, which nobody reads in powers of ten."""
+    """Writes a number: thousands in full, millions to three digits."""
     if x is None:
         return "-"
     if not 1000 <= abs(x) < 1e12:
@@ -15,7 +15,7 @@ def number(x: float | None) -> str:
 
 
 def told_estimate(measured: Estimate) -> str:
-    """`3.1 (2.8 to 3.4)`; of a number that is exact, or of which nothing is known, itself."""
+    """Writes `3.1 (2.8 to 3.4)`, or the number alone if it has no interval."""
     return number(measured.value) + between_words(measured)
 
 

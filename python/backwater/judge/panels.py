@@ -17,7 +17,7 @@ from backwater.results import Results
 
 
 def read(results: Results) -> list[dict[str, Any]]:
-    """Each panel's label, each run's value there with its bounds, None where it has none, and what was published."""
+    """Reads the panels: for each its label, the value of each run with its bounds, and the published values."""
     figure = results.manifest.get("figure") or {}
     published = figure.get("published", [])
     wanted = figure.get("panels") or usual(results)
@@ -100,7 +100,7 @@ def better(expression: Any) -> str | None:
 
 
 def relative_to(expression: Any) -> str | None:
-    """The variant that a quotient divides by."""
+    """Returns the variant that a quotient divides by."""
     match expression:
         case {"quotient": [_, {"variant": str(variant)}]}:
             return variant
@@ -108,18 +108,18 @@ def relative_to(expression: Any) -> str | None:
 
 
 def reference(runs: list[dict[str, Any]], variant: str | None) -> dict[str, Any] | None:
-    """Where this variant stands, if it stands at one place."""
+    """Returns the value of this variant, if it has one value on the panel."""
     values = [run["value"] for run in runs if run["variant"] == variant]
     return {"name": variant, "value": values[0]} if len(values) == 1 and values[0] is not None else None
 
 
 def aside(variant: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Where a run stands in the sweep aside from its variant, which a swept scheme is."""
+    """Returns the point of a run in the sweep without its variant. A swept scheme is a variant."""
     return {key: value for key, value in params.items() if key != "variant" and (key, value) != ("scheme", variant)}
 
 
 def usual(results: Results) -> list[dict[str, Any]]:
-    """What a sweep that asks for no panels shows: slowdowns, goodput, buffers and losses of its first class."""
+    """Returns the panels of a sweep without `[figure]`: slowdowns, goodput, buffers and losses of its first class."""
     swept = {key for run in results.runs for key in run.params} - {"variant", SEED}
     networks = [run for run in results.runs if "results" not in run.summary]
     if not swept or not networks or len({point_of(run) for run in results.runs}) == 1:
@@ -140,7 +140,7 @@ def usual(results: Results) -> list[dict[str, Any]]:
 
 
 def multiples(panel: dict[str, Any]) -> list[dict[str, Any]]:
-    """A panel for each value of what is swept beside its axis, where that would be too many lines for one."""
+    """Splits a panel with too many lines: one panel for each value of the swept keys that are not on the axis."""
     runs = panel["runs"]
     varied = [key for key in runs[0]["point"] if len({str(run["point"].get(key)) for run in runs}) > 1]
     axis = next((key for key in varied if all(is_place(run["point"].get(key)) for run in runs)), None)
@@ -156,12 +156,12 @@ def multiples(panel: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def is_place(value: Any) -> bool:
-    """Whether a swept value has a place on an axis."""
+    """Returns whether a swept value is a number or a quantity, so that it has a place on an axis."""
     return isinstance(value, int | float) or quantity(value) is not None
 
 
 def spread(point: dict[str, Any]) -> list[dict[str, Any]]:
-    """A published point, or several that are written as lists, one by one."""
+    """Yields published points one by one. Several may be written as lists."""
     y, at = point["value"], point.get("at")
     pairs = zip(at or [], y, strict=True) if isinstance(y, list) else [(at, y)]
     return [
