@@ -35,7 +35,7 @@ PORTS_MAX, QUEUES_MAX = 1024, 4096
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a flow's entry: a register array of its own."""
+    """A field of a flow's entry, which is one register array."""
 
     name: str
     bits: int
@@ -69,7 +69,7 @@ class Switch:
     """Bytes that are recirculated per packet."""
 
     def __post_init__(self) -> None:
-        """Refuses what no switch can be.
+        """Refuses values that no switch can have.
 
         # Errors
         `InputError` naming the option, the value and what is allowed.
@@ -95,7 +95,7 @@ class Switch:
 
     @property
     def hop_bdp(self) -> float:
-        """Bytes in flight to a neighbour and back."""
+        """Returns the bytes in flight to a neighbour and back."""
         return self.hrtt * self.rate / 8
 
     @property
@@ -119,34 +119,34 @@ class Switch:
 
     @property
     def register_bits(self) -> int:
-        """The same in arrays of widths that there are."""
+        """Returns the bits of an entry in register arrays of available widths."""
         return sum(next((width for width in REGISTERS if width >= field.bits), field.bits) for field in self.fields)
 
     @property
     def index_collision(self) -> float:
-        """Probability that a flow has its entry with another, of as many at a port as it has queues."""
+        """Returns the probability that a flow shares its entry with another, if a port has as many flows as queues."""
         return flow_collides(self.queues, self.entries_per_queue * self.queues)
 
     @property
     def packet_least(self) -> float:
-        """The smallest mean packet for which every header may be recirculated, bytes."""
+        """Returns the smallest mean packet in bytes with which every header can be recirculated."""
         return self.header / self.recirculation
 
     def threshold(self, active: int) -> float:
-        """Bytes of a queue above which its flows are paused, with so many queues active."""
+        """Returns the bytes of a queue above which its flows are paused, with so many active queues."""
         return self.hop_bdp / max(1, active)
 
     def packets_per_second(self, packet: float) -> float:
-        """All ports busy."""
+        """Returns the packets per second if all ports are busy."""
         return self.capacity / 8 / packet
 
     def recirculated(self, packet: float) -> float:
-        """Share of the capacity that headers take."""
+        """Returns the share of the capacity that recirculated headers take."""
         return self.header / packet
 
 
 def bits_for(most: int) -> int:
-    """Bits of a number from 0 to this."""
+    """Returns the bits of a number from 0 to this one."""
     return max(1, most).bit_length()
 
 

@@ -24,7 +24,7 @@ NEEDED: Any = object()
 
 @dataclass(frozen=True)
 class Computation:
-    """A kind of computation; a line of `registry.py` makes it known."""
+    """A kind of computation. A line of `registry.py` registers it."""
 
     kind: str
     """What files call it."""
@@ -41,7 +41,7 @@ class Computation:
     """Whether results depend on the seed."""
 
     def run(self, given: Mapping[str, Any], seed: int) -> dict[str, float | None]:
-        """Results of resolved parameters, in order of `results`."""
+        """Computes the results from resolved parameters, in the order of `results`."""
         values = {name: value_of(schema, given[name], name) for name, schema in self.parameters.items()}
         found = self.compute(**values, seed=seed)
         assert found.keys() == self.results.keys(), f"{self.kind} gives what it says it does"
@@ -53,7 +53,7 @@ def rounded(x: float | None) -> float | None:
 
 
 def value_of(schema: Schema, given: Any, name: str) -> Any:
-    """A parameter as the function takes it."""
+    """Returns a parameter in the form that the function takes."""
     if given is None:
         return None
     if schema.get("$ref") == SIZES:
@@ -90,7 +90,7 @@ def rate(what: str, default: Any = NEEDED, **bounds: float) -> Schema:
 
 
 def sizes(what: str) -> Schema:
-    """Flow sizes, in every form that a workload takes."""
+    """Declares a parameter for flow sizes, in every form that a workload takes."""
     return parameter({"$ref": SIZES}, what, NEEDED, {})
 
 

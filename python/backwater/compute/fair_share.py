@@ -29,7 +29,7 @@ KEPT = 2
 def crossing(
     sizes: Sizes, rate: float, load: float, flows: int, arrivals: str, sigma: float, seed: int
 ) -> tuple[Array, Counts]:
-    """Times in seconds, and the number of flows beside the long one from then on."""
+    """Returns times in seconds, and the number of other flows from each time on."""
     random = np.random.Generator(np.random.PCG64(seed))
     drawn = sizes.draw(random.random(flows)) * (8 / rate)
     gap = 8 * sizes.mean / (rate * load)
@@ -37,7 +37,7 @@ def crossing(
 
 
 def change(times: Array, numbers: Counts, interval: float) -> float | None:
-    """Mean of |N(t) / N(t + I) - 1| over time; None if that is too short.
+    """Returns the mean of |N(t) / N(t + I) - 1| over time, or None if the time is too short.
 
     Exact: between two changes of either it is constant.
     """

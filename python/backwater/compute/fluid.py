@@ -20,14 +20,14 @@ ARRIVALS = ["poisson", "log-normal"]
 
 
 def gaps(arrivals: str, sigma: float, n: int, random: np.random.Generator) -> Array:
-    """Times between arrivals with a mean of 1: exponential, or log-normal with this sigma of the normal below."""
+    """Draws times between arrivals with mean 1: exponential, or log-normal with this sigma."""
     if arrivals == "poisson":
         return random.standard_exponential(n)
     return np.exp(sigma * random.standard_normal(n) - sigma * sigma / 2)
 
 
 def trajectory(gaps: Array, sizes: Array, permanent: int = 0) -> tuple[Array, Counts]:
-    """The times at which a flow comes or goes, and how many there are from then on, without those that stay for ever.
+    """Returns when flows arrive or leave, and the number of flows from then on, without permanent ones.
 
     `sizes` are the times that the link takes for each flow alone, in the unit of `gaps`. It begins empty at time 0 and
     ends with the last arrival.

@@ -20,19 +20,19 @@ AT_ONCE = 1 << 22
 
 
 def flow_collides(flows: float, queues: float) -> float:
-    """Probability that a flow has its queue with another, by hash."""
+    """Returns the probability that a hashed flow shares its queue."""
     return -math.expm1((flows - 1) * math.log1p(-1 / queues)) if queues > 1 else float(flows > 1)
 
 
 def any_collide(flows: int, queues: int) -> float:
-    """Probability that any two of the flows have a queue together, by hash."""
+    """Returns the probability that any two hashed flows share a queue."""
     if flows > queues:
         return 1.0
     return -math.expm1(sum(math.log1p(-i / queues) for i in range(1, flows)))
 
 
 def queues_for(flows: int, target: float) -> int:
-    """The fewest queues with which a flow collides with at most this probability."""
+    """Returns the fewest queues with which a flow collides with at most this probability."""
     if flows == 1:
         return 1
     # (1 - 1/m)^(n - 1) >= 1 - target, solved for m; then to the whole number that is the first.
@@ -43,7 +43,10 @@ def queues_for(flows: int, target: float) -> int:
 
 
 def drawn(flows: int, queues: int, trials: int, seed: int) -> tuple[float, float, float]:
-    """Mean share of flows that collide over assignments at random, its standard error, and how often any do."""
+    """Draws random assignments.
+
+    Returns the mean share of flows that collide, its standard error, and how often any do.
+    """
     random = np.random.Generator(np.random.PCG64(seed))
     shares = np.empty(trials)
     for begin in range(0, trials, max(1, AT_ONCE // flows)):

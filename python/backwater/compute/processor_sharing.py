@@ -26,17 +26,17 @@ CYCLES_LEAST = 100
 
 
 def mean(load: float) -> float:
-    """Active flows."""
+    """Returns the mean number of active flows."""
     return load / (1 - load)
 
 
 def exceeds(load: float, flows: float) -> float:
-    """P(N > flows)."""
+    """Returns the probability that more than `flows` are active."""
     return load ** (flows + 1)
 
 
 def queues_for(load: float, target: float) -> int:
-    """The fewest queues that active flows exceed for at most this share of time."""
+    """Returns the fewest queues that the active flows outnumber for at most this share of time."""
     n = max(0, math.ceil(math.log(target) / math.log(load)) - 2)
     while exceeds(load, n) > target:
         n += 1
@@ -44,7 +44,7 @@ def queues_for(load: float, target: float) -> int:
 
 
 def simulated(gaps: Array, sizes: Array, queues: int) -> tuple[float, float, float, float] | None:
-    """Mean number of flows, its standard error, the share of time with more than `queues`, and its standard error.
+    """Simulates the mean number of flows and the share of time with more than `queues`, each with its standard error.
 
     None where too few cycles ended.
     """
@@ -63,14 +63,14 @@ def simulated(gaps: Array, sizes: Array, queues: int) -> tuple[float, float, flo
 
 
 def ratio(amounts: Array, spans: Array) -> tuple[float, float]:
-    """Of sums over cycles, with its standard error."""
+    """Returns the ratio of two sums over cycles, with its standard error."""
     value = float(amounts.sum() / spans.sum())
     rest = amounts - value * spans
     return value, float(np.sqrt(np.sum(rest**2) / (len(spans) - 1) * len(spans)) / spans.sum())
 
 
 def parts(n: int, random: np.random.Generator) -> Array:
-    """One probability at random in each n-th of 0 to 1, in random order."""
+    """Draws one probability from each n-th of 0 to 1, in random order."""
     return (random.permutation(n) + random.random(n)) / n
 
 

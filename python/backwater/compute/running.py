@@ -30,21 +30,21 @@ def kind_of(scenario: dict[str, Any]) -> str:
 
 
 def networks(place: Any, scenarios: list[dict[str, Any]]) -> None:
-    """Raises `InputError` where any of these is a computation."""
+    """Refuses computations, with `InputError`."""
     if any(is_computation(scenario) for scenario in scenarios):
         raise InputError(f"{place}: a computation: expected a scenario of a network")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one came to; without results where it was stopped before it began."""
+    """The outcome of a computation. It has no results if it was stopped before it began."""
 
     kind: str
     results: dict[str, float | None] | None
 
     @cached_property
     def digest(self) -> str:
-        """256 bits over the results, in hex."""
+        """Returns a digest over the results: 256 bits in hex."""
         return hashlib.sha256(json.dumps(self.results).encode()).hexdigest()
 
     def digests(self) -> str:
@@ -63,7 +63,7 @@ class Outcome:
         )
 
     def tables(self) -> list[str]:
-        """None: results are numbers, and stand in the summary."""
+        """Returns no tables: the results are numbers of the summary."""
         return []
 
     def batches(self, table: str, rows: int) -> _core.Batches:
@@ -74,7 +74,7 @@ class Outcome:
 
 
 def unheard(state: Literal["running", "done"]) -> _core.Progress:
-    """Of a run of which nothing is known until it is there."""
+    """Returns the progress of a run that is unknown until it ends."""
     return {
         "now_ps": 0,
         "end_ps": 1,
@@ -87,7 +87,7 @@ def unheard(state: Literal["running", "done"]) -> _core.Progress:
 
 
 class Computing:
-    """A computation on a thread of its own."""
+    """A computation in its own thread."""
 
     def __init__(self, scenario: dict[str, Any]) -> None:
         self.scenario = scenario
@@ -110,7 +110,7 @@ class Computing:
         return unheard("running" if self.thread.is_alive() else "done")
 
     def cancel(self) -> None:
-        """It does not begin; one that has goes on to its end."""
+        """Cancels a computation that has not begun. One that has begun goes on to its end."""
         self.cancelled = True
 
     def wait(self, seconds: float) -> bool:

@@ -25,7 +25,7 @@ PACKET = 1000.0
 
 
 class Sizes:
-    """A law of flow sizes, bytes, from its table in a resolved scenario: `{"table": "google_rpc"}` and so on."""
+    """A distribution of flow sizes in bytes, as in a resolved scenario: `{"table": "google_rpc"}` and so on."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.key = json.dumps(given, sort_keys=True)
@@ -56,7 +56,7 @@ class Sizes:
 
     @classmethod
     def read(cls, table: str) -> Sizes:
-        """A table that ships, or a CSV file.
+        """Reads a published table, or a CSV file.
 
         # Errors
         `InputError` naming the file and its line; where there is neither, with the tables that ship.
@@ -71,7 +71,7 @@ class Sizes:
         return cls({"points": points})
 
     def draw(self, u: Array) -> Array:
-        """The sizes at these cumulative probabilities, whole bytes."""
+        """Returns the sizes at these cumulative probabilities, in whole bytes."""
         if self.mean_of_law is not None:
             return np.maximum(np.floor(-self.mean_of_law * np.log1p(-u)), 1.0)
         i = np.minimum(np.searchsorted(self.cdf, u), len(self.cdf) - 1)
@@ -88,7 +88,7 @@ class Sizes:
 
     @cached_property
     def pieces(self) -> tuple[Array, Array, Array]:
-        """Probabilities, and between which two sizes each is spread alike; equal sizes for a step."""
+        """Returns probabilities, and the two sizes between which each is uniform. For a step both sizes are equal."""
         chances = np.diff(self.cdf, prepend=0.0)
         low = np.concatenate([self.size[:1], self.size[:-1]]) if self.linear else self.size
         chance, low, high = (values[chances > 0] for values in (chances, low, self.size))
@@ -110,7 +110,7 @@ class Sizes:
 
     @cached_property
     def mean(self) -> float:
-        """Bytes."""
+        """Returns the mean size in bytes."""
         if self.mean_of_law is not None:
             return self.mean_of_law
         chance, low, high = self.pieces
@@ -118,21 +118,21 @@ class Sizes:
 
     @cached_property
     def mean_square(self) -> float:
-        """Bytes squared."""
+        """Returns the mean of the squared size."""
         if self.mean_of_law is not None:
             return 2 * self.mean_of_law**2
         chance, low, high = self.pieces
         return float(np.sum(chance * (low * low + low * high + high * high) / 3))
 
     def flows_up_to(self, size: float) -> float:
-        """Share of flows of at most this size."""
+        """Returns the share of flows of at most this size."""
         if self.mean_of_law is not None:
             return -math.expm1(-size / self.mean_of_law)
         chance, low, high = self.pieces
         return float(np.sum(chance * self.share_below(size, low, high)))
 
     def bytes_up_to(self, size: float) -> float:
-        """Share of all bytes that flows of at most this size carry."""
+        """Returns the share of all bytes that flows of at most this size carry."""
         if self.mean_of_law is not None:
             x = size / self.mean_of_law
             return 1 - (1 + x) * math.exp(-x)
@@ -142,13 +142,13 @@ class Sizes:
 
     @staticmethod
     def share_below(size: float, low: Array, high: Array) -> Array:
-        """Of each piece, how much of its probability lies at this size or below."""
+        """Returns for each piece the part of its probability at this size or below."""
         spread = high - low
         inside = np.divide(size - low, spread, out=(low <= size).astype(float), where=spread > 0)
         return np.clip(inside, 0.0, 1.0)
 
     def packets(self, payload: float) -> float:
-        """Mean number of packets of a flow, of at most this payload each, bytes."""
+        """Returns the mean number of packets of a flow, each with at most this payload in bytes."""
         if self.mean_of_law is not None:
             return 1 / -math.expm1(-payload / self.mean_of_law)
         chance, low, high = self.pieces
@@ -163,6 +163,6 @@ class Sizes:
 
 
 def integral(x: float) -> float:
-    """Integral of ceil from 0 to x."""
+    """Returns the integral of ceil from 0 to x."""
     k = math.floor(x)
     return k * (k + 1) / 2 + (x - k) * (k + 1)

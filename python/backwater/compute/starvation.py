@@ -21,22 +21,22 @@ CYCLES = 20
 
 
 def starved(x: float, a: float) -> float:
-    """E(x, a)."""
+    """Computes E(x, a)."""
     return (x - 1) / (a * x + x * x - 1)
 
 
 def worst_ratio(a: float) -> float:
-    """The x at which E is largest."""
+    """Returns the x at which E is largest."""
     return 1 + math.sqrt(a)
 
 
 def worst(a: float) -> float:
-    """The largest E."""
+    """Returns the largest E."""
     return 1 / (worst_ratio(a) ** 2 + 1)
 
 
 def slotted(x: float, a: float, slots: int) -> tuple[float, float]:
-    """Share of time that a queue in slots of HRTT / `slots` is empty, and its longest, in HRTT mu_f.
+    """Simulates a queue in slots of HRTT / `slots`: the share of time that it is empty, and its longest, in HRTT mu_f.
 
     A slot brings x and takes 1, in units of what is drained in a slot. The source is told to stop above the threshold
     and to go on when nothing is left; it heeds what was said `slots` slots before.

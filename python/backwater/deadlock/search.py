@@ -21,7 +21,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Turn:
-    """Packets that come to `switch` from one neighbour and go on to another, or back."""
+    """A turn: packets reach `switch` from one neighbour and go on to another, or back."""
 
     start: str
     switch: str
@@ -37,7 +37,7 @@ class Turn:
 
     @property
     def names(self) -> list[str]:
-        """As `elide` has it."""
+        """Returns the names of the turn, as the key `elide` lists them."""
         return [self.start, self.switch, self.end]
 
 
@@ -56,7 +56,7 @@ class Waits:
 
 @dataclass(frozen=True)
 class Elision:
-    """Turns without whose backpressure nothing goes round."""
+    """Turns to elide. Without backpressure on them there is no cycle."""
 
     turns: list[Turn]
     bound: int
@@ -70,11 +70,11 @@ class Elision:
 
     @property
     def share(self) -> float:
-        """Of the pairs of hosts, those whose packets take one of these turns, counted once for each."""
+        """Returns the share of pairs of hosts whose packets take these turns. A pair counts once for each turn."""
         return sum(turn.share for turn in self.turns)
 
     def tables(self) -> dict[tuple[int | None, str], list[list[str]]]:
-        """What `elide` is to be: by region, None where there is none, and by table, such as `bfc`."""
+        """Returns the values of `elide` by region (None for the scenario's own switch) and by table, such as `bfc`."""
         tables: dict[tuple[int | None, str], list[list[str]]] = {}
         for turn in self.turns:
             if turn.table is not None:
@@ -87,7 +87,7 @@ class Elision:
 
 @dataclass(frozen=True)
 class Deadlock:
-    """What waits for what in one run's network."""
+    """The result of a search: which ports of a network can wait for each other."""
 
     failures: str
     ports: int
@@ -113,7 +113,7 @@ class Deadlock:
         return not self.components
 
     def to_json(self) -> dict[str, Any]:
-        """As `backwater deadlock --json` prints it."""
+        """Returns what `backwater deadlock --json` prints."""
 
         def turn(turn: Turn) -> dict[str, Any]:
             return {"turn": turn.names, "by": turn.by, "share": turn.share}

@@ -42,7 +42,7 @@ class Found:
 
 
 def smallest(cycles: Cycles, free: list[bool], shares: list[float], parts: list[int], seconds: float) -> Found | None:
-    """Of the edges that are `free`; None if the others make a cycle.
+    """Returns the smallest set of `free` edges, or None if the other edges alone make a cycle.
 
     Each of the `parts`, strong components by edge, is solved for itself. Where `seconds` are not enough the set is the
     best that was found, and not proven to be the smallest.
@@ -60,7 +60,10 @@ def smallest(cycles: Cycles, free: list[bool], shares: list[float], parts: list[
 
 
 class Part:
-    """One strong component as a program over its free edges, with those of its cycles that are known."""
+    """An integer program for one strong component.
+
+    Its variables are the free edges, its constraints the known cycles.
+    """
 
     def __init__(self, cycles: Cycles, edges: list[int], free: list[bool], shares: list[float]) -> None:
         self.cycles, self.count = cycles, len(free)
@@ -113,7 +116,10 @@ class Part:
         return Found(self.best, min(len(self.best), max(apart, math.ceil(self.least - TIE - NEAR))))
 
     def short(self) -> list[tuple[int, ...]]:
-        """Shortest cycles: of many a search has one through each turn, so several have others, by chance."""
+        """Finds shortest cycles.
+
+        A search finds one cycle through each turn, so repeated searches in random order find more.
+        """
         draws = np.random.default_rng(0)
         weights = [list(map(float, draws.uniform(0.0, NEAR, len(self.edges)))) for _ in range(DRAWS)]
         found = {tuple(cycle) for drawn in weights for cycle in self.cycles.light(self.weights(drawn))}
@@ -121,7 +127,7 @@ class Part:
         return sorted(cycle for cycle in found if len(cycle) == least)
 
     def add(self, cycles: Sequence[Sequence[int]]) -> None:
-        """Each loses an edge."""
+        """Adds cycles, each of which has to lose an edge."""
         rows = [[self.column[edge] for edge in cycle if edge in self.column] for cycle in cycles]
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int32)
         columns = np.array([column for row in rows for column in row], np.int32)
@@ -153,7 +159,7 @@ class Part:
 
 
 def disjoint(cycles: list[list[int]]) -> int:
-    """How many of them have no edge in common, taken in turn: each has to lose one of its own."""
+    """Counts cycles that share no edge, taken in turn. At least as many edges have to go."""
     taken: set[int] = set()
     count = 0
     for cycle in cycles:
@@ -164,7 +170,7 @@ def disjoint(cycles: list[list[int]]) -> int:
 
 
 def program(costs: list[float]) -> highspy.Highs:
-    """A variable for each edge, 1 if it goes; no cycles yet."""
+    """Makes a program with a variable for each edge, 1 if the edge goes, and without cycles."""
     highs = highspy.Highs()
     options: dict[str, bool | int | float] = {
         "output_flag": False, "threads": 1, "random_seed": 0, "mip_rel_gap": 0.0, "mip_abs_gap": NEAR,

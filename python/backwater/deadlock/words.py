@@ -27,7 +27,7 @@ WHAT = {
 
 
 def told(found: Deadlock) -> Iterator[str | Table]:
-    """Lines, and the table of turns to elide."""
+    """Returns lines of text and the table of turns to elide."""
     pausing = f"{found.ports:,} egress ports, {found.turns:,} turns, {found.pausing:,} with backpressure"
     yield f"  {WHAT[found.failures]}: {pausing}" + (f", {found.elided:,} elided" if found.elided else "")
     if found.is_acyclic:

@@ -1,4 +1,4 @@
-"""What BCC asks of a switch: the threshold of a port, those of the shared pool, and what they will do.
+"""Computes BCC's thresholds of a switch, of a port and of the shared pool, and their effects.
 
 Source: Bai et al., "One More Config Is Enough", IEEE/ACM ToN 2021, sections II-B (shares), IV-B to IV-D (parameters).
 
@@ -76,7 +76,7 @@ class Pool:
     """Memory of one MMU, reservations included."""
 
     def __post_init__(self) -> None:
-        """Refuses what no pool can be.
+        """Refuses values that no pool can have.
 
         # Errors
         `InputError` naming the option, the value and what is allowed.
@@ -108,7 +108,7 @@ class Pool:
 
     @property
     def alpha(self) -> float:
-        """The least: it is the first queue to run short."""
+        """Returns the smallest alpha, since the queue with it runs short first."""
         return min(self.alphas)
 
     @property
@@ -132,13 +132,13 @@ class Pool:
         return self.capacity * self.h_s / 8 * self.kilo / 1000
 
     def share(self, full: int) -> float:
-        """What each of so many full queues can have, bytes; all with the least alpha."""
+        """Returns the bytes that each of so many full queues can hold, if all have the smallest alpha."""
         return self.alpha * self.buffer / (1 + full * self.alpha) + self.private
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Thresholds of a pool, bytes."""
+    """The thresholds of a pool, in bytes."""
 
     pool: Pool
     k_port: int
@@ -150,7 +150,7 @@ class Plan:
 
     @property
     def thresholds(self) -> tuple[int, int]:
-        """Of the pool, as the variant has them: the cut-off one is at their midpoint, as the paper's 2.2 MB."""
+        """Returns the pool's thresholds. The cut-off variant has one at the midpoint, such as the paper's 2.2 MB."""
         middle = (self.kmin + self.kmax) // 2
         return (middle, middle) if self.pool.variant == "cut-off" else (self.kmin, self.kmax)
 
@@ -160,17 +160,20 @@ class Plan:
 
     @property
     def held(self) -> float:
-        """What a queue at K_port has of the pool."""
+        """Returns the bytes of the pool that a queue at K_port occupies."""
         return max(0.0, self.k_port - self.pool.private)
 
     @property
     def drops_from(self) -> int | None:
-        """Congested queues from which each gets less than K_port: without BCC they lose packets before they mark."""
+        """Returns the number of congested queues from which each gets less than K_port.
+
+        Without BCC they drop before they mark.
+        """
         return first_above(self.queues, lambda full: self.k_port - self.pool.share(full))
 
     @property
     def marks_from(self) -> int | None:
-        """Queues at K_port from which the pool marks."""
+        """Returns the number of queues at K_port from which the pool marks."""
         return first_above(self.queues, lambda full: full * self.held - self.thresholds[0])
 
     @property
@@ -178,7 +181,7 @@ class Plan:
         return self.pool.ports * self.pool.queues
 
     def probability(self, occupancy: float) -> float:
-        """Of a mark by the pool."""
+        """Returns the probability that the pool marks a packet."""
         low, high = self.thresholds
         if occupancy <= low:
             return 0.0
@@ -186,12 +189,12 @@ class Plan:
 
 
 def first_above(most: int, excess: Callable[[int], float]) -> int | None:
-    """The least number, up to `most`, at which the excess is positive."""
+    """Returns the smallest number, up to `most`, at which the excess is positive."""
     return next((number for number in range(1, most + 1) if excess(number) > 0), None)
 
 
 def plan(pool: Pool) -> Plan:
-    """The thresholds.
+    """Computes the thresholds of a pool.
 
     # Errors
     `InputError` where BCC cannot be configured: the option, its value, and what would do.
@@ -232,7 +235,7 @@ def plan(pool: Pool) -> Plan:
 
 
 def warnings(made: Plan) -> list[str]:
-    """What works, but not as meant."""
+    """Returns warnings about thresholds that work, but not as intended."""
     pool, found = made.pool, []
     if made.held > made.thresholds[0]:
         found.append(
@@ -257,12 +260,12 @@ def warnings(made: Plan) -> list[str]:
 
 
 def whole(value: float) -> int:
-    """Rounded down; dust below a whole number is not a byte."""
+    """Rounds down to whole bytes. A rounding error just below a whole number is ignored."""
     return math.floor(value + DUST)
 
 
 def cut(value: float, direction: Callable[[float], int] = math.floor) -> float:
-    """To three digits, downwards: what is said to be allowed is."""
+    """Rounds down to three digits, so that a stated limit is really allowed."""
     unit = 10.0 ** (math.floor(math.log10(value)) - 2)
     return direction(value / unit) * unit
 
@@ -271,12 +274,12 @@ def cut(value: float, direction: Callable[[float], int] = math.floor) -> float:
 
 
 def chips() -> dict[str, dict[str, Any]]:
-    """Every chip by name."""
+    """Returns every chip by name."""
     return {chip["name"]: chip for chip in json.loads(_core.chips())}
 
 
 def of_chip(name: str, units: str) -> dict[str, Any]:
-    """What a chip says of one of its MMUs, as fields of `Pool`.
+    """Returns the values of one MMU of a chip, as fields of `Pool`.
 
     # Errors
     `InputError` for an unknown chip.
@@ -298,12 +301,12 @@ def of_chip(name: str, units: str) -> dict[str, Any]:
 
 
 def counted(text: str | None, units: str) -> str | None:
-    """A size as written, its KB and MB of 1024 where units are binary."""
+    """Returns a size as text. With binary units, its KB and MB are read as KiB and MiB."""
     return re.sub(r"([KMGT])B$", r"\1iB", text) if text is not None and units == "binary" else text
 
 
 def numbers(option: str, text: str | None) -> tuple[float, ...]:
-    """Numbers or fractions, separated by commas.
+    """Reads numbers or fractions that are separated by commas.
 
     # Errors
     `InputError` for anything else.
@@ -318,7 +321,7 @@ def numbers(option: str, text: str | None) -> tuple[float, ...]:
 
 
 def binary(decimal: float) -> float:
-    """A size in MB or KB, read as MiB or KiB; others stay."""
+    """Reads MB and KB of a size as MiB and KiB. Other units stay."""
     for power in (3, 2, 1):
         if decimal % 1000**power == 0:
             return decimal / 1000**power * 1024**power
@@ -329,7 +332,7 @@ def binary(decimal: float) -> float:
 
 
 def as_json(made: Plan) -> dict[str, Any]:
-    """Everything, for machines: bytes, seconds, bits per second, shares of 1."""
+    """Returns the plan for other programs, in bytes, seconds, bit/s and shares of 1."""
     low, high = made.thresholds
     return {
         "pool": vars(made.pool),
@@ -346,7 +349,9 @@ def as_json(made: Plan) -> dict[str, Any]:
 
 
 def shares(made: Plan) -> list[dict[str, Any]]:
-    """For numbers of congested queues worth a look: what each can have, what they take at K_port, what that marks."""
+    """Returns rows for some numbers of congested queues: the bytes each can hold, their sum at K_port, and the marking
+    there.
+    """
     turns = [turn for turn in (made.drops_from, made.marks_from) if turn is not None]
     worth = {*range(1, 9), made.queues, *turns, *(turn - 1 for turn in turns)}
     return [
@@ -363,7 +368,7 @@ def shares(made: Plan) -> list[dict[str, Any]]:
 
 
 def tables(made: Plan) -> list[Table]:
-    """Everything, for people."""
+    """Returns the plan as tables for the terminal."""
     return [parameters(made), predictions(made)]
 
 
@@ -420,14 +425,14 @@ def predictions(made: Plan) -> Table:
 
 
 def turn(number: int | None, what: str) -> str:
-    """From how many queues on."""
+    """Writes from how many queues on something happens."""
     if number is None:
         return f"{what} at no number of them."
     return f"{what} from {some(number, 'congested queue')} on."
 
 
 def chip_table() -> Table:
-    """Every chip, with Table I's figures: KB of 1024 B where the memory is in MiB."""
+    """Returns a table of every chip with the figures of Table I. KB has 1024 B if the memory is given in MiB."""
     table = Table(box=None, pad_edge=False)
     table.add_column("chip")
     for heading in ("ports", "rate", "memory", "MMUs", "KB a port", "KB a port and Gbps", "pool", "alpha"):
@@ -452,7 +457,7 @@ def chip_table() -> Table:
 
 
 def exact(value: float) -> str:
-    """All bytes."""
+    """Writes a number of bytes with all digits."""
     return f"{value:,.0f} B"
 
 

@@ -1,4 +1,4 @@
-"""A BCC plan as the configuration of real switches, each with how sure we are of it.
+"""Writes a BCC plan as configurations of real switches, and states how certain each one is.
 
 Of the systems here SAI and Dell OS9 have a documented marking rule on the pool, and Arista EOS the command that the
 paper prints. The others mark on queues only: what they get is standard ECN at K_port, and not BCC.
@@ -28,7 +28,7 @@ U32 = 2**32 - 1
 
 @dataclass(frozen=True)
 class Marking:
-    """What to configure. Bytes, and shares of 1."""
+    """The marking to configure, in bytes and shares of 1."""
 
     k_port: int
     pool_min: int
@@ -57,18 +57,18 @@ class Marking:
                 raise InputError(f"{name} of {value:,} B: a switch takes {self.kilo} to {U32:,} B")
 
     def kb(self, value: int) -> int:
-        """Rounded down."""
+        """Returns KB, rounded down."""
         return value // self.kilo
 
     @property
     def percent(self) -> int:
-        """Of Pmax, rounded up: more marks are the safe side."""
+        """Returns Pmax in percent, rounded up, since more marks are safer."""
         return math.ceil(self.pmax * 100 - 1e-9)
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """What to give a switch."""
+    """The configuration of a switch."""
 
     system: str
     title: str
@@ -80,7 +80,7 @@ class Configuration:
 
 
 def sai(marking: Marking) -> Configuration:
-    """Attributes of SAI objects; a name stands for the object identifier that creating it returns."""
+    """Makes the attributes of SAI objects. A name stands for the identifier that the creation of the object returns."""
     pool, queue = f"{marking.name}-pool", f"{marking.name}-queue"
     objects = [
         {
@@ -294,7 +294,7 @@ SYSTEMS: dict[str, Callable[[Marking], Configuration]] = {
 
 
 def configurations(system: str, marking: Marking) -> list[Configuration]:
-    """For one system, or `all`.
+    """Makes the configurations of one system, or of `all`.
 
     # Errors
     `InputError` for a system not known here.
@@ -307,7 +307,7 @@ def configurations(system: str, marking: Marking) -> list[Configuration]:
 
 
 def section(configuration: Configuration) -> list[str]:
-    """Lines for people: what it is, how sure, and the configuration itself."""
+    """Returns lines for the terminal: the system, how certain the configuration is, and the configuration."""
     kind = "BCC" if configuration.marks_on_pool else "standard ECN, not BCC"
     sure = [f"  {line}" for line in configuration.sure]
     return [f"{configuration.title}: {kind}", *sure, "", *configuration.text.splitlines(), ""]

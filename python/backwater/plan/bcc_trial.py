@@ -1,4 +1,4 @@
-"""A BCC plan tried out: loss, timeouts and completion times from low to high load, with the pool's rule and without.
+"""Tries a BCC plan in simulations: loss, timeouts and completion times by load, with the pool's marking and without.
 
 Without it a port marks at K_port, or at its share of the memory where that is less, so that all ports have room for
 their thresholds. Where a queue has memory to itself the same is run without, because that decides between the rules.
@@ -41,7 +41,7 @@ MOST_HOSTS = 255
 
 
 def refuse(made: Plan, flows: int, loads: tuple[float, ...]) -> None:
-    """Where a plan cannot be simulated.
+    """Refuses a plan that cannot be simulated.
 
     # Errors
     `InputError` naming the option, the value and what is allowed.
@@ -59,13 +59,13 @@ def refuse(made: Plan, flows: int, loads: tuple[float, ...]) -> None:
 
 
 def share_of(made: Plan) -> int | None:
-    """What memory there is for each port, bytes, if that is less than K_port."""
+    """Returns the bytes of memory for each port, if these are less than K_port."""
     share = whole(made.pool.buffer / made.pool.ports + made.pool.private)
     return share if share < made.k_port else None
 
 
 def scenario(made: Plan, flows: int, loads: tuple[float, ...]) -> str:
-    """The experiment, as a scenario file."""
+    """Returns the scenario file of the trial."""
     pool = made.pool
     low, high = made.thresholds
     hosts = min(4 * pool.ports, MOST_HOSTS)
@@ -143,14 +143,14 @@ def of_its_share(share: int) -> list[str]:
 
 
 def toml(value: Any) -> str:
-    """Texts and numbers are written as in JSON."""
+    """Writes TOML. Texts and numbers are as in JSON."""
     return json.dumps(value)
 
 
 def run(
     made: Plan, flows: int, loads: tuple[float, ...], keep: Path | None, watch: Watch, stop: Stop | None = None
 ) -> Results:
-    """Runs it until `stop` wants otherwise, and keeps scenario and results in a directory if one is given.
+    """Runs the trial until `stop` is set. Scenario and results are stored in `keep`, if it is given.
 
     # Errors
     `InputError` where the plan cannot be simulated, or the directory exists or cannot be written.
@@ -169,7 +169,7 @@ def run(
 
 
 def outcome(done: Results) -> list[dict[str, Any]]:
-    """What became of each run: shares of 1, bytes and seconds; None where too few flows finished."""
+    """Returns the results of each run, in shares of 1, bytes and seconds. A value is None if too few flows finished."""
     return [row(one) for one in done.runs]
 
 
@@ -221,7 +221,7 @@ def table(rows: list[dict[str, Any]]) -> Table:
 
 
 def told(rows: list[dict[str, Any]], reserved: float) -> str:
-    """What to make of the runs with so much reserved: from where on each loses too much, and which loses least."""
+    """Says in words from which load on each variant loses too much, and which one loses least."""
     mine = [one for one in rows if one["reserved_bytes"] == reserved]
     variants = list(dict.fromkeys(one["variant"] for one in mine))
     busiest = max(one["load"] for one in mine)
@@ -233,6 +233,6 @@ def told(rows: list[dict[str, Any]], reserved: float) -> str:
 
 
 def too_much(rows: list[dict[str, Any]], variant: str) -> str:
-    """From which load on more is lost than operators allow."""
+    """Returns the load from which on more packets are lost than operators accept."""
     over = [one["load"] for one in rows if one["variant"] == variant and one["loss"] > SLA]
     return f"from {percent(min(over))} load on" if over else "at no load"

@@ -1,4 +1,4 @@
-"""What BFC asks of a switch, and how many queues a port needs for a workload and a load.
+"""Computes the resources that BFC needs on a switch, and the queues that a port needs for a workload and a load.
 
 Tables, thresholds and recirculation are those of `compute/bfc_switch.py`. Queues are counted against the flows that
 are active at a port which shares its rate among them (`compute/processor_sharing.py`): with Poisson arrivals at load
@@ -44,7 +44,7 @@ PERCENTILES = (50, 90, 99, 99.9)
 
 @dataclass(frozen=True)
 class Demand:
-    """A workload at a load of the link, and how often flows may exceed queues."""
+    """A workload at a load of the link, and how often the active flows may outnumber the queues."""
 
     workload: str
     load: float
@@ -56,7 +56,7 @@ class Demand:
 
     @classmethod
     def of(cls, workload: str, load: float, target: float) -> Demand:
-        """A table of flow sizes that ships, or a file of one.
+        """Makes the demand of a published table of flow sizes, or of a file.
 
         # Errors
         `InputError` where load or target make no sense, or the table cannot be read.
@@ -70,12 +70,12 @@ class Demand:
         return cls(workload, load, target, sizes.mean, sizes.mean / packets + HEADER)
 
     def percentile(self, percent: float) -> int:
-        """The fewest flows that are not exceeded for this share of time."""
+        """Returns the number of active flows that is not exceeded for this share of time."""
         return queues_for(self.load, 1 - percent / 100)
 
 
 def of_chip(name: str) -> dict[str, Any]:
-    """What a chip says of itself, as fields of `Switch`.
+    """Returns the values of a chip, as fields of `Switch`.
 
     # Errors
     `InputError` with the chips there are.
@@ -91,7 +91,7 @@ def of_chip(name: str) -> dict[str, Any]:
 
 
 def state(switch: Switch) -> list[dict[str, Any]]:
-    """Every table: its entries, their bits, in how many pipelines it stands whole, and what it holds."""
+    """Returns every table: its entries, their bits, how many pipelines have a copy, and its purpose."""
     packets = bits_for(math.ceil(switch.buffer / 64))
     lengths = bits_for(math.ceil(switch.buffer / switch.cell))
     port_queues = switch.ports * switch.queues
@@ -117,7 +117,7 @@ def state(switch: Switch) -> list[dict[str, Any]]:
 
 
 def thresholds(switch: Switch) -> list[dict[str, float]]:
-    """Th for each number of active queues."""
+    """Returns the pause threshold Th for each number of active queues."""
     bytes_by_active = ((n, switch.threshold(n)) for n in range(1, switch.data_queues + 1))
     return [{"active": n, "bytes": th, "cells": math.floor(th / switch.cell)} for n, th in bytes_by_active]
 
@@ -142,22 +142,22 @@ def recirculation(switch: Switch, demand: Demand | None) -> list[dict[str, Any]]
 
 
 def comes_to_share(load: float, queues: int, *, hashed: bool) -> float:
-    """Probability that a flow that comes has its queue with another."""
+    """Returns the probability that a new flow shares its queue with another."""
     return 1 - alone(load, queues) if hashed else load**queues
 
 
 def shared(load: float, queues: int, *, hashed: bool) -> float:
-    """Share of active flows that have their queue with another."""
+    """Returns the share of active flows that share a queue."""
     return 1 - alone(load, queues) ** 2 if hashed else load**queues * (1 + alone(load, queues))
 
 
 def alone(load: float, queues: int) -> float:
-    """Mean of (1 - 1 / queues)^N."""
+    """Returns the mean of (1 - 1 / queues)^N, the probability that a hashed flow is alone in its queue."""
     return (1 - load) / (1 - load * (1 - 1 / queues))
 
 
 def fewest(load: float, target: float, *, hashed: bool) -> int:
-    """The fewest data queues with which at most this share of flows has its queue with another."""
+    """Returns the fewest data queues with which at most this share of flows share a queue."""
     low, high = 0, 1
     while shared(load, high, hashed=hashed) > target:
         low, high = high, 2 * high
@@ -168,7 +168,7 @@ def fewest(load: float, target: float, *, hashed: bool) -> int:
 
 
 def queue_rows(switch: Switch, demand: Demand) -> list[dict[str, float]]:
-    """How flows meet with so many queues of a port, those for control frames among them."""
+    """Returns a row for each number of queues of a port, with its control queue: how often flows share a queue."""
     rows = []
     for queues in sorted({*QUEUES, switch.queues}):
         data = queues - switch.control_queues
@@ -181,7 +181,7 @@ def queue_rows(switch: Switch, demand: Demand) -> list[dict[str, float]]:
 
 
 def needed(switch: Switch, demand: Demand) -> dict[str, int]:
-    """The fewest queues of a port for the target, those for control frames among them."""
+    """Returns the fewest queues of a port that meet the target, with its control queue."""
     return {
         "exceeded": queues_for(demand.load, demand.target) + switch.control_queues,
         "dynamic_shared": fewest(demand.load, demand.target, hashed=False) + switch.control_queues,
@@ -193,7 +193,7 @@ def needed(switch: Switch, demand: Demand) -> dict[str, int]:
 
 
 def as_json(switch: Switch, demand: Demand | None) -> dict[str, Any]:
-    """Everything, for machines: bytes, seconds, bits per second, shares of 1."""
+    """Returns the plan for other programs, in bytes, seconds, bit/s and shares of 1."""
     shown: dict[str, Any] = {
         "switch": vars(switch),
         "entry": {
@@ -220,7 +220,7 @@ def as_json(switch: Switch, demand: Demand | None) -> dict[str, Any]:
 
 
 def tables(switch: Switch, demand: Demand | None) -> list[Table]:
-    """Everything, for people."""
+    """Returns the plan as tables for the terminal."""
     shown = [entry_table(switch), state_table(switch), threshold_table(switch), recirculation_table(switch, demand)]
     return (
         shown

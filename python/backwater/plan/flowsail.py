@@ -1,4 +1,4 @@
-"""What FlowSail asks of a switch: tables and their widths, memory, thresholds, mistaken identity, mirror load.
+"""Computes the resources that FlowSail needs on a switch: tables, memory, thresholds, mistaken identities, mirror load.
 
 Source: Li et al., "FlowSail", IEEE/ACM ToN 2024, sections IV-B (thresholds, fair share) and V (tables, order marks).
 
@@ -47,7 +47,7 @@ STAMP_BITS = 3
 
 @dataclass(frozen=True)
 class Switch:
-    """What is asked for. The defaults are the paper's 32 ports of 100 Gbps, 8 queues and 10K flows."""
+    """The switch to plan for. The defaults are the paper's: 32 ports of 100 Gbps, 8 queues and 10K flows."""
 
     ports: int = 32
     rate_bps: float = 100e9
@@ -67,7 +67,7 @@ class Switch:
     refresh_s: float = 10e-6
 
     def __post_init__(self) -> None:
-        """Refuses what no switch can be.
+        """Refuses values that no switch can have.
 
         # Errors
         `InputError` naming the option, the value and what is allowed.
@@ -100,7 +100,7 @@ class Switch:
 
     @property
     def hop_bdp(self) -> float:
-        """Bytes in flight to a neighbour and back."""
+        """Returns the bytes in flight to a neighbour and back."""
         return self.hrtt_s * self.rate_bps / 8
 
 
@@ -132,7 +132,7 @@ class Entries:
 
 @dataclass(frozen=True)
 class Mirrored:
-    """Frames that FlowSail has a switch make."""
+    """The load of frames that FlowSail makes a switch mirror."""
 
     what: str
     per_second: float
@@ -141,7 +141,7 @@ class Mirrored:
 
 
 def bits_for(most: float) -> int:
-    """Bits of a counter from 0 to `most`."""
+    """Returns the bits of a counter from 0 to `most`."""
     return math.ceil(most).bit_length()
 
 
@@ -149,7 +149,7 @@ def bits_for(most: float) -> int:
 
 
 def flow_tables(switch: Switch) -> list[Entries]:
-    """The two flow tables as published, and the record that the resolved rules need in their place."""
+    """Returns the two published flow tables, and the record that the resolved rules need instead."""
     slots = provisioned(switch)
     cells = bits_for((QH + 1) * switch.hop_bdp / CELL)
     normal = max(1, bits_for(switch.normal_queues - 1))
@@ -184,7 +184,7 @@ def flow_tables(switch: Switch) -> list[Entries]:
 
 
 def port_tables(switch: Switch) -> list[Entries]:
-    """State of queues and ports."""
+    """Returns the tables with the state of queues and ports."""
     flows, cells = bits_for(switch.flows), bits_for(switch.buffer_bytes / CELL)
     return [
         Entries(
@@ -211,12 +211,12 @@ def port_tables(switch: Switch) -> list[Entries]:
 
 
 def provisioned(switch: Switch) -> int:
-    """Slots of the flow table: a hash gives bits, so a power of two."""
+    """Returns the slots of the flow table: a power of two, since a hash gives bits."""
     return 1 << math.ceil(math.log2(switch.flows / switch.load_factor))
 
 
 def memory(switch: Switch, bits: int) -> dict[str, float]:
-    """Bytes of a flow table with entries of this width."""
+    """Returns the bytes of a flow table with entries of this width."""
     exact = switch.flows * bits / 8
     return {"exact": exact, "at_load": exact / switch.load_factor, "provisioned": provisioned(switch) * bits / 8}
 
@@ -225,12 +225,12 @@ def memory(switch: Switch, bits: int) -> dict[str, float]:
 
 
 def thresholds(switch: Switch) -> list[dict[str, float]]:
-    """Ql and Qh, bytes, for each number of active queues."""
+    """Returns Ql and Qh in bytes, for each number of active queues."""
     return [{"active": n, "ql": switch.hop_bdp / n, "qh": QH * switch.hop_bdp / n} for n in range(1, switch.queues + 1)]
 
 
 def shifts(flows: int) -> list[dict[str, int]]:
-    """How far a queue's length is shifted for its fair share, by the flows in it."""
+    """Returns by how many bits a queue's length is shifted to get its fair share, by the number of flows in it."""
     last = (flows - 1).bit_length()
     return [
         {"from": (1 << shift - 1) + 1 if shift else 1, "to": 1 << shift, "shift": shift} for shift in range(last + 1)
@@ -241,7 +241,7 @@ def shifts(flows: int) -> list[dict[str, int]]:
 
 
 def collisions(switch: Switch, bits: int) -> dict[str, float]:
-    """How often a flow is taken for another, with fingerprints of this many bits.
+    """Returns how often a flow is mistaken for another, with fingerprints of this many bits.
 
     With the 5-tuple in the frame, a look-up compares with two slots that are full to the load factor. With nothing but
     the fingerprint there, any two flows with the same one are one.
@@ -330,12 +330,12 @@ def mirrored(what: str, per_second: float, rate_bps: float) -> Mirrored:
 
 
 def network(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Nodes and links."""
+    """Returns the nodes and links of a scenario's network."""
     return json.loads(_core.network(json.dumps(scenario)))
 
 
 def first_of(named: list[tuple[Any, dict[str, Any]]], place: Path) -> Any:
-    """The first that comes with a scenario whose switches run FlowSail.
+    """Returns the first run whose switches run FlowSail.
 
     # Errors
     `InputError` where none does.
@@ -347,7 +347,7 @@ def first_of(named: list[tuple[Any, dict[str, Any]]], place: Path) -> Any:
 
 
 def described(scenario: dict[str, Any]) -> dict[str, Any]:
-    """What a scenario says of its largest switch, as fields of `Switch`."""
+    """Returns the values of a scenario's largest switch, as fields of `Switch`."""
     switch, net = scenario["switch"], network(scenario)
     own = switch["flowsail"]
     links: dict[int, list[dict[str, float]]] = {i: [] for i, node in enumerate(net["nodes"]) if not node["host"]}
@@ -378,7 +378,7 @@ def described(scenario: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_json(switch: Switch, load: list[Mirrored]) -> dict[str, Any]:
-    """Everything, for machines: bytes, seconds, bits per second, shares of 1."""
+    """Returns the plan for other programs, in bytes, seconds, bit/s and shares of 1."""
     flow = flow_tables(switch)
     entry = max(table.bits for table in flow[:2])
     return {
@@ -405,12 +405,12 @@ def as_json(switch: Switch, load: list[Mirrored]) -> dict[str, Any]:
 
 
 def fingerprints(switch: Switch) -> list[int]:
-    """Widths worth a look, with the one asked for."""
+    """Returns some widths of a fingerprint, and the width that was asked for."""
     return sorted({16, 20, FINGERPRINT_BITS, 32, switch.fingerprint_bits})
 
 
 def tables(switch: Switch, load: list[Mirrored]) -> list[Table]:
-    """Everything, for people."""
+    """Returns the plan as tables for the terminal."""
     return [
         *(layout(table) for table in flow_tables(switch)),
         state(switch),
@@ -423,7 +423,7 @@ def tables(switch: Switch, load: list[Mirrored]) -> list[Table]:
 
 
 def titled(title: str, *headings: str) -> Table:
-    """The first column is text, the others are numbers unless they say what something is."""
+    """Makes a table. Its first column is text, and the others are numbers unless their heading says otherwise."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for i, heading in enumerate(headings):
         table.add_column(heading, justify="left" if i == 0 or heading in ("holds", "") else "right")
