@@ -87,6 +87,22 @@ def test_search_works_in_a_page_opened_as_a_file(site: Path, browser: chromium.P
     assert browser.console == []
 
 
+def test_no_table_hangs_over_the_side_of_a_phone(site: Path, browser: chromium.Page) -> None:
+    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    browser.call("Emulation.setDeviceMetricsOverride", **metrics)
+    widths = "[...document.querySelectorAll('.md-typeset__scrollwrap')].map(of => of.scrollWidth - of.clientWidth)"
+    try:
+        for page in ("scenarios.html", "reference/keys/host.html", "results/bfc.html", "guides/compare-schemes.html"):
+            browser.open((site / page).as_uri())
+            over = browser.evaluate(widths)
+            assert over
+            assert max(over) == 0, page
+            assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), page
+        assert browser.evaluate("document.querySelector('td[data-name]').dataset.name") != ""
+    finally:
+        browser.call("Emulation.clearDeviceMetricsOverride")
+
+
 def test_charts_are_what_their_data_draw(tmp_path: Path) -> None:
     """`make figures` after a change of the data or of the drawing."""
     figures.draw(tmp_path)

@@ -1,7 +1,7 @@
 """What the site has beside `docs/`: documents from elsewhere in the repository, generated pages, scenario files.
 
-MkDocs calls `on_files` and `on_page_markdown` (www.mkdocs.org/dev-guide/plugins/#events). Links stay as they are
-in the repository, where people read them too. Here they are turned to the page that the site has of a file.
+MkDocs calls `on_files`, `on_page_markdown` and `on_page_content` (www.mkdocs.org/dev-guide/plugins/#events). Links stay
+as they are in the repository, where people read them too. Here they are turned to the page that the site has of a file.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ OUTSIDE = {
 SCENARIOS = ("examples", "experiments")
 """Folders whose scenario files the site has as they are, to look at and to save."""
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#:]+)(?P<anchor>#[^)\s]*)?\)")
+TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+HEADING, ROW = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL), re.compile(r"<tr>.*?</tr>", re.DOTALL)
+CELL = re.compile(r"<td\b")
+WIDE = 3
+"""Columns from which on a table does not fit a phone."""
 FENCE = re.compile(r"^( *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -73,3 +78,20 @@ def relinked(text: str, source: str, uri: str, files: Files) -> str:
         return link[0]  # MkDocs reports it.
 
     return LINK.sub(turned, text)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """The page with the columns' names in the cells of wide tables: on a phone each row is a card (`site.css`)."""
+    return TABLE.sub(lambda table: named(table[0]), html)
+
+
+def named(table: str) -> str:
+    names = [re.sub(r"<[^>]+>", "", heading) for heading in HEADING.findall(table)]
+    if len(names) < WIDE:
+        return table
+
+    def row(match: re.Match[str]) -> str:
+        left = iter(names)
+        return CELL.sub(lambda cell: f'{cell[0]} data-name="{next(left, "")}"', match[0])
+
+    return ROW.sub(row, table).replace("<table>", "<table data-wide>", 1)
