@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
 
-from backwater import Experiment, Results, experiments, ledger
+from backwater import Experiment, Results, experiments, ledger, making, store
 from backwater.disk import sha256
 from backwater.judge import claims, measured, numbers, panels
 from backwater.results import FORMAT, sealed
@@ -848,13 +848,30 @@ def first_painted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Figure, "savefig", once)
 
 
-@pytest.mark.usefixtures("first_painted")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of all published experiments, several of which share some."""
+    return tmp_path_factory.mktemp("store")
+
+
+@pytest.fixture
+def alike_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run found in a store stands for that of any seed."""
+    monkeypatch.setattr(making, "key_of", lambda scenario: store.key_of({**scenario, "seed": 1}))
+
+
+@pytest.mark.usefixtures("first_painted", "alike_seeds")
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_every_published_expectation_can_be_judged(name: str) -> None:
-    """At smoke scale, so what comes out means nothing; but every value has to be there to be read."""
+def test_every_published_expectation_can_be_judged(name: str, made: Path, tmp_path: Path) -> None:
+    """At smoke scale, so what comes out means nothing; but every value has to be there to be read.
+
+    One seed is simulated, and the others have its results.
+    """
     experiment = Experiment(experiments.known()[name], scale="smoke")
-    done = experiment.run()
+    experiment.with_(seeds=1).simulate(tmp_path / "once", store=made)
+    done = experiment.simulate(tmp_path / "all", store=made)
     assert not done.interrupted
+    done.report()
     expect = experiment.plan["expect"]
     done.manifest["scale"] = "quick"
     rows = claims.evaluate(expect, done)

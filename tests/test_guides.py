@@ -44,7 +44,7 @@ PARTS = {"toml": tomllib.loads, "yaml": yaml.safe_load}
 SHORTER = {"5 ms": "1 ms", "8 ms": "2 ms"}
 """Examples run for a part of the time here, unless the document shows what they print."""
 COMPARED = re.compile(r"^```text", re.MULTILINE)
-PICTURES = re.compile(r"figures/|--format")
+PICTURES = re.compile(r"runs/\w+/figures/|--format")
 """A document that needs figures says so. They take most of a short run's time, so the others go without."""
 
 
