@@ -224,6 +224,54 @@ def test_other_numbers_along_a_sweep_are_drawn_when_they_are_unfolded(browser: c
     assert browser.evaluate("document.querySelector('#sweep details').open"), "an address with a setting unfolds it"
 
 
+def test_a_page_of_one_run_begins_with_its_slowdown(browser: chromium.Page, smoke: Path, tmp_path: Path) -> None:
+    done = Experiment(smoke).simulate(tmp_path / "one")
+    page = done.path / "report.html"
+    page.write_text(report.render(page_data(done)))
+    for window in (WIDE, PHONE):
+        look(browser, page, window)
+        assert top_of(browser, "#answer") < top_of(browser, "#slowdown .chart") < 900
+        assert top_of(browser, "#slowdown .chart") < top_of(browser, "#links")
+
+
+def test_what_only_some_runs_record_is_folded_and_drawn_when_it_is_unfolded(
+    browser: chromium.Page, smoke: Path, tmp_path: Path
+) -> None:
+    sets = {"measure.queueing_delay": True, "measure.queues": [["leaf*", "host*"]]}
+    done = Experiment(smoke, sets=sets).simulate(tmp_path / "queues")
+    page = done.path / "report.html"
+    page.write_text(report.render(page_data(done)))
+    look(browser, page)
+    inside = "[...document.querySelectorAll('#more-queues section')].map((one) => one.id)"
+    assert browser.evaluate(inside) == ["queues", "queue", "queueing_delay"]
+    assert not browser.evaluate("document.querySelector('#more-queues details').open")
+    assert not browser.evaluate("document.querySelector('nav a[href=\"#queue\"]')"), "the fold is listed, not its parts"
+    browser.click("nav a[href='#more-queues']")
+    browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+    assert browser.evaluate("document.querySelector('#queues canvas').getBoundingClientRect().width") > 400
+    look(browser, page, at="#queue.scale=log")
+    assert browser.evaluate("document.querySelector('#more-queues details').open"), (
+        "an address with a setting unfolds it"
+    )
+
+
+def test_legends_and_tables_show_the_dashes_of_lines(browser: chromium.Page, like_figure_9: Results) -> None:
+    """Of more than eight variants two have one colour."""
+    data = page_data(like_figure_9)
+    for slot, run in enumerate(data["runs"]):
+        run["slot"] = slot + 4
+    page = like_figure_9.path / "dashes.html"
+    page.write_text(report.render(data))
+    look(browser, page)
+    for selector in ("#slowdown .u-legend .u-marker", "#drops .swatch"):
+        shown = browser.evaluate(
+            f"[...document.querySelectorAll({selector!r})].map((one) => getComputedStyle(one).background)"
+        )
+        striped = ["repeating-linear-gradient" in one for one in shown if one]
+        assert any(striped)
+        assert not all(striped)
+
+
 def test_links_to_a_state_restore_it(browser: chromium.Page, like_figure_9: Results) -> None:
     page = like_figure_9.path / "report.html"
     look(browser, page)

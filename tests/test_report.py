@@ -355,7 +355,7 @@ def test_browser_draws_panels_along_quantities(browser: chromium.Page, swept: Re
     data = report.page_data([swept])
     for run in data["runs"]:
         run["point"] = {"switch.ecn.kmax": f"{run['point']['workload.0.load'] * 1000:g} KB"}
-    shown = [{"variant": run["variant"], "point": run["point"], "value": 1.0} for run in data["runs"]]
+    shown = [{**{key: run[key] for key in ("variant", "point", "slot")}, "value": 1.0} for run in data["runs"]]
     data["panels"] = [{"label": "goodput", "runs": shown}]
     page = tmp_path / "report.html"
     page.write_text(report.render(data))

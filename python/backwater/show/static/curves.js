@@ -54,12 +54,21 @@ const distributions = () => {
     cdf("buffer", "buffer", "Buffer occupancy", "Bytes in a switch: all switches and samples.", { label: "bytes in a switch", format: bytes }, { better: LEFT }),
     cdf("active_flows", "active_flows", "Active flows", "Flows with data in an egress port: all samples of the ports that ever held data.",
       { label: "flows at a port", format: brief },
-      { scale: most > 100 ? "log" : "linear", marks: queues.length === 1 ? [{ x: queues[0], text: `${queues[0]} queues` }] : [] }),
+      { scale: most > 100 ? "log" : "linear", marks: queues.length === 1 ? [{ x: queues[0], text: `${queues[0]} queues` }] : [] })];
+};
+
+// What only some runs record; folded, so that a page is no longer for it.
+const moreOfQueues = () => {
+  const sections = [
     isolated(),
     queuesOverTime(),
     cdf("queue", null, "Queue length", "Bytes queued at the sampled egress ports: all samples, a line per run and port.",
       { label: "bytes queued", format: bytes },
       { better: LEFT, linesOf: (run) => run.queues.map((queue) => ({ name: queueName(run, queue), ...queue.cdf })) }),
     cdf("pool", "pool", "Shared pool", "Bytes in a shared pool: all samples of the pools that ever held any.", { label: "bytes in a pool", format: bytes }, { better: LEFT }),
-    cdf("queueing_delay", "queueing_delay", "Queueing delay", "Time of data packets in egress queues.", { label: "delay", format: (ns) => seconds(ns * 1e-9) }, { better: LEFT })];
+    cdf("queueing_delay", "queueing_delay", "Queueing delay", "Time of data packets in egress queues.", { label: "delay", format: (ns) => seconds(ns * 1e-9) }, { better: LEFT })].filter(Boolean);
+  if (sections.length === 0) return null;
+  const fold = foldedSection("more-queues", "More about queues", sections.map((one) => one.querySelector("h2").firstChild.textContent).join(", "), el("div", { class: "pair" }, ...sections));
+  fold.firstChild.addEventListener("toggle", () => redraw()); // Folded they have no width to draw in.
+  return fold;
 };

@@ -19,9 +19,9 @@ const contents = () => {
   const unfold = () => { fold.open = wide.matches; };
   wide.addEventListener("change", unfold);
   unfold();
-  const read = () => list.replaceChildren(...[...page.querySelectorAll("section[id]")].map((one) => {
+  const read = () => list.replaceChildren(...[...page.querySelectorAll("section[id]:not(section section)")].map((one) => {
     const title = one.querySelector("h2").firstChild.textContent;
-    return el("li", {}, el("a", { href: `#${one.id}`, onclick: () => { one.querySelector("details.fold")?.setAttribute("open", ""); if (!wide.matches) fold.open = false; } }, title));
+    return el("li", {}, el("a", { href: `#${one.id}`, onclick: () => { openFold(one); if (!wide.matches) fold.open = false; } }, title));
   }));
   return { node: el("nav", { class: "contents", "aria-label": "Contents" }, fold), read };
 };

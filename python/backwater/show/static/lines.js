@@ -108,6 +108,7 @@ const lineChart = (id, holder, lines, x, y, { stepped = false, points = false, h
       y: { distr: y.log ? 3 : 1, ...(yRange ? { range: wider("y", yRange) } : {}) },
     },
     axes: [axis(x, {}), axis(y, { size: wide })],
+    legend: { markers: { width: 0, fill: (u, i) => (i === 0 ? "none" : stripes(shown[i - 1].index)) } },
     series: [
       { label: x.label, value: (u, v) => (v === null ? "–" : (x.name ?? x.format)(v)) },
       ...shown.map((line) => ({

@@ -58,7 +58,12 @@ const interval = (bounds) => (bounds && bounds[0] !== null && bounds[1] !== null
 
 // ---- pieces
 
-const swatch = (i) => el("span", { class: "swatch", style: `color: var(--c${i % 8})`, "aria-hidden": "true" });
+// The background of a line's marker in a legend: dashed as the line is.
+const stripes = (i) => {
+  const [on, off] = dash(i), tint = `var(--c${i % 8})`;
+  return on ? `repeating-linear-gradient(90deg, ${tint} 0 ${on}px, transparent ${on}px ${on + off}px)` : tint;
+};
+const swatch = (i) => el("span", { class: "swatch", style: `background: ${stripes(i)}`, "aria-hidden": "true" });
 
 const table = (headings, rows, caption) =>
   el("div", { class: "scroll" },
@@ -94,6 +99,9 @@ const anchor = (id, title) => el("a", { class: "anchor", href: `#${id}`, "aria-l
 const foldedSection = (id, title, hint, ...children) =>
   el("section", { id }, el("details", { class: "fold" },
     el("summary", {}, el("h2", {}, title), hint ? el("small", {}, hint) : null), ...children));
+
+// Opens what folds a section, inside it or around it.
+const openFold = (node) => { for (const fold of [node?.querySelector("details.fold"), node?.closest("details.fold")]) fold?.setAttribute("open", ""); };
 
 const copyable = (command) => {
   const pre = el("pre", { class: "mono" }, command);

@@ -17,9 +17,11 @@ const showPoint = () => {
     atPoint.replaceChildren(...[results(), overview(), claims(), configuration(), rerun()].filter(Boolean));
   } else {
     const explained = explainedFlows();
+    const flows = [slowdown(explained), explained?.node], links = [hotLinks(), collectives()];
     atPoint.replaceChildren(...[
-      hotLinks(), collectives(), slowdown(explained), explained?.node, networkOverTime(),
-      el("div", { class: "pair" }, ...[...distributions(), pauses(), utilisation()].filter(Boolean)),
+      // Of a page that compares nothing, slowdown is the first chart.
+      ...(body.querySelector("#panels, #winners") ? [...links, ...flows] : [...flows, ...links]), networkOverTime(),
+      el("div", { class: "pair" }, ...[...distributions(), pauses(), utilisation()].filter(Boolean)), moreOfQueues(),
       drops(), overview(), claims(), configuration(), rerun()].filter(Boolean));
   }
   side.read();
@@ -28,7 +30,7 @@ const showPoint = () => {
 const redraw = () => redraws.forEach((draw) => draw());
 
 // A folded section that an address names is opened.
-const unfold = () => document.getElementById(location.hash.slice(1))?.querySelector("details.fold")?.setAttribute("open", "");
+const unfold = () => openFold(document.getElementById(location.hash.slice(1)));
 
 const side = contents();
 const body = el("div", { class: "body" });
@@ -37,7 +39,7 @@ body.replaceChildren(...[header(), winners(), firstChart(), sweep(), pointChoice
 redraws.forEach((draw) => { draw.fixed = true; });
 showPoint();
 unfold();
-sectionAsked()?.querySelector("details.fold")?.setAttribute("open", "");
+openFold(sectionAsked());
 (sectionAsked() ?? document.getElementById(location.hash.slice(1)))?.scrollIntoView();
 addEventListener("hashchange", unfold);
 let width = innerWidth;
