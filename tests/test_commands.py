@@ -311,8 +311,8 @@ def test_notes_are_left_out_by_quiet(cli: Cli, smoke: Path) -> None:
     assert cli(*words, "b", "-q").stderr == ""
 
 
-def test_figures_are_as_wide_as_asked(process: Cli, smoke: Path, tmp_path: Path) -> None:
-    assert process("run", smoke, "--out", "a", "-q").returncode == 0
+def test_figures_are_as_wide_as_asked(cli: Cli, process: Cli, smoke: Path, tmp_path: Path) -> None:
+    assert cli("run", smoke, "--out", "a", "-q").returncode == 0
     widths = []
     for size in ("page", "column"):
         assert process("report", "a", "--format", "svg", "--size", size).returncode == 0
@@ -397,8 +397,9 @@ def test_steps_of_numpy_have_the_names_that_were_meant(smoke: Path) -> None:
 
 
 def test_everything_is_listed_and_shown(cli: Cli) -> None:
+    listed = cli("list", "experiments").stdout
     for name in experiments.known():
-        assert f"\n{name} " in cli("list", "experiments").stdout
+        assert f"\n{name} " in listed
     assert "bfc-fig9" not in cli("list", "experiments", "flowsail").stdout
     text = cli("show", "fig9").stdout
     assert text == experiments.text("bfc-fig9")
