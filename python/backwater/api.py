@@ -43,7 +43,7 @@ def changed(
     sets: Mapping[str, Any] | None,
     more_sets: Mapping[str, Any],
 ) -> list[str]:
-    """Changes in the form of `--set`."""
+    """Returns changes in the form of `--set`."""
     if seed is not None and seeds is not None:
         raise _core.InputError(f"seed={seed}, seeds={seeds}: expected one of them")
     given = {"seed": seed, "seeds.count": seeds}
@@ -55,7 +55,7 @@ def changed(
 
 
 def in_turn(key: str, values: Iterable[Any]) -> list[Any]:
-    """The values that a key takes in turn; those of `numpy.arange` as they were meant, 0.6 for 0.6000000000000001.
+    """Returns the values that a key takes in turn, with 0.6 for the 0.6000000000000001 of `numpy.arange`.
 
     # Errors
     `InputError` for one value in place of several.
@@ -66,7 +66,7 @@ def in_turn(key: str, values: Iterable[Any]) -> list[Any]:
 
 
 def meant(value: Any) -> Any:
-    """A float without what rounding has added in its last digits; anything else as it is."""
+    """Removes rounding errors from the last digits of a float. Anything else stays as it is."""
     if isinstance(value, float):
         plain = float(f"{value:.12g}")
         return plain if abs(plain - value) <= 8 * sys.float_info.epsilon * abs(value) else value

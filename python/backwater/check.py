@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A plan's: runs that go side by side share the time, and add their memory to the program's."""
+    """The estimate of a plan. Runs side by side share the time, and their memory adds up, with that of the program."""
 
     rows: list[Row]
     threads: int
@@ -46,7 +46,10 @@ class Estimate:
 
 
 def estimate(experiment: Experiment, threads: int | None = None) -> Estimate:
-    """Estimates every run, with this machine's speed measured on one of each scheme, as many at once as will be."""
+    """Estimates every run.
+
+    It measures this machine's speed on one run of each scheme, with as many at once as later.
+    """
     jobs = sweep.jobs_of(experiment.plan)
     threads = min(sweep.threads_of(threads), max(1, len(jobs)))
     most = sorted((job.estimate["memory_mb"] for job in jobs), reverse=True)
@@ -71,7 +74,7 @@ def estimate(experiment: Experiment, threads: int | None = None) -> Estimate:
 
 
 def row(label: str, jobs: list[sweep.Job], wall_s: float) -> Row:
-    """Of all seeds of a run: what they take one after the other, and the memory of one."""
+    """Returns the estimate of all seeds of a run: their time one after the other, and the memory of one."""
 
     def total(key: str) -> float:
         return sum(float(job.estimate[key]) for job in jobs)
@@ -82,12 +85,12 @@ def row(label: str, jobs: list[sweep.Job], wall_s: float) -> Row:
 
 
 def scheme_of(job: sweep.Job) -> tuple[str, str]:
-    """What runs of one speed share."""
+    """Returns the key that runs of the same speed share."""
     return job.scenario["scheme"], json.dumps(job.scenario["topology"])
 
 
 def measured(jobs: list[sweep.Job], together: int) -> dict[tuple[str, str], float]:
-    """Packet-hops a second of one run of each scheme, and of each network, while as many run at once as will."""
+    """Measures packet-hops per second for each scheme and network, with as many runs at once as later."""
     longest: dict[tuple[str, str], sweep.Job] = {}
     for job in jobs:
         known = longest.get(scheme_of(job))
@@ -105,7 +108,7 @@ def measured(jobs: list[sweep.Job], together: int) -> dict[tuple[str, str], floa
 
 
 def trial(jobs: list[sweep.Job]) -> list[float]:
-    """Packet-hops a second of each of these runs, side by side and cut short."""
+    """Runs these side by side for a short time, and returns the packet-hops per second of each."""
     runs = [sweep.start(job) for job in jobs]
     began = [perf_counter()] * len(runs)
     while any(not run.wait(0.0) and not run.progress()["packet_hops"] for run in runs):

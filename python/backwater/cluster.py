@@ -38,7 +38,7 @@ PATIENCE_S = 60.0
 
 
 def simulate(scenario_json: str, threads: int, wanted: tuple[str, str]) -> Shipped | str:
-    """On a worker: makes a run. Text says why it does not."""
+    """Simulates a run on a worker. A text as result is the reason of a failure."""
     have = (_core.version, writer.build())
     if have != wanted:
         return f"runs version {have[0]} (build {have[1]}) and not {wanted[0]} ({wanted[1]})"
@@ -57,7 +57,7 @@ def simulate(scenario_json: str, threads: int, wanted: tuple[str, str]) -> Shipp
 
 
 class Remote:
-    """A run on a worker, with what a run here has."""
+    """A run on a worker, with the interface of a local run."""
 
     def __init__(self, future: Any) -> None:
         self._future = future
@@ -79,7 +79,7 @@ class Remote:
         self._future.cancel(force=True)
 
     def outcome(self) -> Shipped:
-        """What came back.
+        """Returns the result that the worker sent back.
 
         # Errors
         `InputError` where the worker runs another version, or workers died of it.
@@ -100,14 +100,14 @@ class Remote:
 
 
 class Cluster:
-    """Workers that simulate; each of their threads is one run."""
+    """A cluster of workers. Each of their threads simulates one run."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
 
     @property
     def slots(self) -> int:
-        """Runs that go side by side now: workers may come and go."""
+        """Returns how many runs can go side by side now. Workers may come and go."""
         return sum(worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values())
 
     def start(self, scenario_json: str) -> Remote:
@@ -117,7 +117,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def connected(where: str | None) -> Iterator[Cluster | None]:
-    """The cluster that `--on` names; None without, where everything runs here.
+    """Connects to the cluster that `--on` names. Without one it is None, and everything runs here.
 
     # Errors
     `InputError` where it has another form, nobody answers, or the extra is not installed.
@@ -143,7 +143,7 @@ def connected(where: str | None) -> Iterator[Cluster | None]:
 
 
 def address_of(where: str) -> str | None:
-    """Host and port of `dask://HOST:PORT`; None for a batch system.
+    """Returns host and port of `dask://HOST:PORT`, or None for a batch system.
 
     # Errors
     `InputError` for any other form.
@@ -157,7 +157,7 @@ def address_of(where: str) -> str | None:
 
 
 def batch(where: str) -> Any:
-    """As many jobs of a batch system, `slurm:8`, with the settings of `jobqueue.yaml`."""
+    """Starts jobs of a batch system, such as `slurm:8`, with the settings of `jobqueue.yaml`."""
     system, _, jobs = where.partition(":")
     try:
         import dask_jobqueue

@@ -29,7 +29,7 @@ scratches: set[Path] = set()
 
 @contextlib.contextmanager
 def errors(place: Path) -> Iterator[None]:
-    """Turns what the file system refuses into a message for the user."""
+    """Turns an error of the file system into a message for the user."""
     try:
         yield
     except OSError as error:
@@ -43,7 +43,7 @@ def errors(place: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def scratch(beside: Path | None = None) -> Iterator[Path]:
-    """A directory that goes at the end, hidden beside a place, or where the system keeps such."""
+    """Makes a directory that is removed at the end: hidden beside a file, or in the system's temporary directory."""
     if beside is None:
         path = Path(tempfile.mkdtemp(prefix="backwater-"))
     else:
@@ -62,7 +62,7 @@ def forget(path: Path) -> None:
 
 
 def write_whole(place: Path, text: str, *, durable: bool = False) -> None:
-    """Writes a file that takes its name when it is complete; what stood there stays until then."""
+    """Writes a file that gets its name when it is complete. An older file of that name stays until then."""
     with scratch(place) as partial:
         made = partial / "made"
         made.write_text(text, encoding="utf-8")
@@ -74,7 +74,7 @@ def write_whole(place: Path, text: str, *, durable: bool = False) -> None:
 
 
 def sync(path: Path) -> None:
-    """Waits until a file, or the names in a directory, are on the disk."""
+    """Waits until a file, or the list of names in a directory, is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -86,7 +86,7 @@ def sync(path: Path) -> None:
 
 
 def exchange(a: Path, b: Path) -> None:
-    """Two names change places, in one step.
+    """Exchanges two names in one step.
 
     # Errors
     `OSError`, of kind `ENOSYS` or `EINVAL` where the system or the file system cannot.
@@ -101,7 +101,7 @@ def exchange(a: Path, b: Path) -> None:
 
 
 def put_directory(made: Path, place: Path) -> None:
-    """A directory that was made takes a name; what had it is afterwards where it was made, or gone."""
+    """Gives a finished directory its name. An older directory of that name is moved aside or removed."""
     if not place.is_dir():
         made.rename(place)
         return

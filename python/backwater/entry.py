@@ -21,7 +21,7 @@ UNPRINTED = 2
 
 
 class Lenient(io.FileIO):
-    """A stream that may go away: what it does not take is dropped, and the first reason kept."""
+    """A stream that may fail. Output that it does not take is dropped, and the first error is remembered."""
 
     failed: OSError | None = None
 
@@ -35,7 +35,7 @@ class Lenient(io.FileIO):
 
 
 def enter(command: Callable[[], object]) -> NoReturn:
-    """Runs a command in a process that is prepared, and leaves with its exit code."""
+    """Prepares the process, runs a command, and exits with its code."""
     for descriptor in range(3):
         open_if_closed(descriptor)
     signals.listen()
@@ -50,7 +50,10 @@ def enter(command: Callable[[], object]) -> NoReturn:
 
 
 def open_if_closed(descriptor: int) -> None:
-    """A standard stream that is closed goes nowhere, and not into the next file that is opened."""
+    """Opens a closed standard stream to the null device.
+
+    Otherwise the next file that is opened would get its number.
+    """
     try:
         os.fstat(descriptor)
     except OSError:
@@ -58,7 +61,7 @@ def open_if_closed(descriptor: int) -> None:
 
 
 def text(raw: Lenient, like: Any) -> io.TextIOWrapper:
-    """Text in the encoding that the stream had; what that lacks is written as an escape."""
+    """Makes a text stream with the encoding of the old one. Characters that it lacks are written as escapes."""
     encoding = getattr(like, "encoding", None) or "utf-8"
     buffered = raw.isatty() or raw.fileno() == 2
     return io.TextIOWrapper(
@@ -67,7 +70,7 @@ def text(raw: Lenient, like: Any) -> io.TextIOWrapper:
 
 
 def finish(code: int, output: Lenient) -> NoReturn:
-    """Leaves with this code, or with that of output that did not arrive. A reader that has read enough is no error."""
+    """Exits with this code, or with `UNPRINTED` if output was lost. A reader that stops reading is no error."""
     sys.stdout.flush()
     if output.failed is not None and output.failed.errno != errno.EPIPE:
         print(f"error: standard output: cannot be written: {output.failed.strerror}", file=sys.stderr)

@@ -29,7 +29,7 @@ TRACKS = 1_000_000
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which events to record, and where to."""
+    """Which events to record, and into which file."""
 
     place: Path
     from_ps: int = 0
@@ -42,7 +42,7 @@ class Wanted:
 
 
 def wanted(place: Path, span: str | None, at_most: int | None) -> Wanted:
-    """As the command line gives it.
+    """Reads the options of the command line.
 
     # Errors
     `InputError` naming the option.
@@ -56,7 +56,7 @@ def wanted(place: Path, span: str | None, at_most: int | None) -> Wanted:
 
 
 def of_runs(wanted: Wanted, labels: list[str], *, force: bool) -> dict[str, Wanted]:
-    """Label to what is wanted of that run: in the file named for one, `events.LABEL.json` for each of several.
+    """Returns the wanted events of each run by label. Several runs have a file each, `events.LABEL.json`.
 
     # Errors
     `InputError` where one stands already, or there is no directory for it.
@@ -76,7 +76,7 @@ def of_runs(wanted: Wanted, labels: list[str], *, force: bool) -> dict[str, Want
 
 
 def span_of(text: str) -> tuple[int, int]:
-    """`1ms..2ms` in picoseconds; either end may be missing.
+    """Parses `1ms..2ms` to picoseconds. Either end may be missing.
 
     # Errors
     `InputError` where it is no span.
@@ -102,7 +102,7 @@ def time_ps(text: str) -> int:
 
 
 def write(outcome: _core.Outcome, label: str, until_ps: int, wanted: Wanted) -> str:
-    """Writes what was recorded, whole or not at all; what there is to say of it.
+    """Writes recorded events, whole or not at all, and returns a sentence about them.
 
     # Errors
     `InputError` where it cannot be written.
@@ -128,7 +128,7 @@ def write(outcome: _core.Outcome, label: str, until_ps: int, wanted: Wanted) -> 
 
 
 def trace(events: pa.Table, about: dict[str, str], until_ps: int, wanted: Wanted) -> Iterator[str]:
-    """Lines of a trace."""
+    """Yields the lines of a trace."""
     yield f'{{"displayTimeUnit":"ns","otherData":{json.dumps(about)},"traceEvents":[\n'
     names: dict[tuple[int, int], str] = {}
     lines: list[str] = []
@@ -171,7 +171,7 @@ def trace(events: pa.Table, about: dict[str, str], until_ps: int, wanted: Wanted
 def laid_out(
     slices: list[tuple[int, int, int, int, str, bool]], names: dict[tuple[int, int], str]
 ) -> tuple[list[str], dict[tuple[int, int], str]]:
-    """Lines of pauses, each on the first track of its port that is free by then, and the names of these tracks."""
+    """Returns the lines of pauses, each on the first free track of its port, and the names of the tracks."""
     free: dict[tuple[int, int], list[int]] = {}
     lines: list[str] = []
     tracks: dict[tuple[int, int], str] = {}
@@ -208,5 +208,5 @@ def metadata(kind: str, pid: int, tid: int, value: str | int) -> str:
 
 
 def us(ps: int) -> str:
-    """Microseconds, exactly."""
+    """Writes picoseconds as microseconds, exactly."""
     return f"{ps // 10**6}.{ps % 10**6:06d}"

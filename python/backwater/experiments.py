@@ -37,7 +37,7 @@ LISTED = "`backwater list experiments` lists them"
 
 
 def root() -> Path:
-    """The directory with one directory a paper."""
+    """Returns the directory of the published experiments, which has a directory for each paper."""
     root = Path(__file__).parent / "experiments"
     if not root.is_dir():
         raise InputError(f"{root}: the published experiments are not there")
@@ -45,7 +45,7 @@ def root() -> Path:
 
 
 def known() -> dict[str, Path]:
-    """Scenario file of each experiment by its name `PAPER-NAME`, in order of name. Claims files are not listed."""
+    """Returns the scenario file of each experiment by its name `PAPER-NAME`, sorted. Claims files are not listed."""
     files = [path for path in root().glob("*/*.toml") if not path.name.endswith(CLAIMS)]
     return {f"{path.parent.name}-{path.stem}": path for path in sorted(files, key=in_order)}
 
@@ -104,7 +104,7 @@ def text(name: str) -> str:
 
 
 def own_keys(path: Path) -> dict[str, Any]:
-    """Keys of a scenario file and of the claims file beside it, but not of the files that it extends."""
+    """Returns the keys of a scenario file and of its claims file, but not of the files that it extends."""
     keys = tomllib.loads(path.read_text(encoding="utf-8"))
     claims = path.with_suffix(CLAIMS)
     if not claims.is_file():
@@ -137,7 +137,7 @@ def locate(source: str | os.PathLike[str]) -> Path:
 
 
 def paper_of(name: str) -> str:
-    """The directory of an experiment, `flowsail` for `flowsail-fig11`."""
+    """Returns the paper of an experiment: `flowsail` for `flowsail-fig11`."""
     return name.partition("-")[0]
 
 
@@ -168,7 +168,7 @@ def find(identifier: str) -> dict[str, Path]:
 
 
 def hint(identifier: str) -> str:
-    """The experiments and papers whose names are closest, as a question; empty if none is close."""
+    """Returns the experiments and papers with the closest names as a question, or nothing if none is close."""
     everything = known()
     papers = dict.fromkeys(path.parent.name for path in everything.values())
     if "-" not in identifier:  # `fig99` may mean any paper's `fig9`.
@@ -177,6 +177,6 @@ def hint(identifier: str) -> str:
 
 
 def in_order(path: Path) -> tuple[str, str, int, str]:
-    """fig2a before fig2b before fig10."""
+    """Returns a key that sorts fig2a before fig2b before fig10."""
     word, number, part = re.match(r"(\D*)(\d*)(.*)", path.stem).groups()  # type: ignore[union-attr]
     return path.parent.name, word, int(number or 0), part

@@ -258,7 +258,7 @@ def whole(outcome: _core.Outcome, table: str) -> pa.Table:
 
 
 def receivers_of(waits: pa.Table, everything: pa.Table) -> dict[int, str]:
-    """Of the flows for whose sake these waited, from the table `flows`."""
+    """Returns the receivers of the flows for which these flows were paused, from the table `flows`."""
     sakes = everything.filter(
         pc.is_in(everything["flow"], waits["sake"].drop_null().cast(everything["flow"].type).unique())
     )
@@ -266,7 +266,7 @@ def receivers_of(waits: pa.Table, everything: pa.Table) -> dict[int, str]:
 
 
 def size_of(text: str, option: str) -> int:
-    """Bytes of `3KB` or `2 MiB`.
+    """Returns the bytes of `3KB` or `2 MiB`.
 
     # Errors
     `InputError` where it is no size.

@@ -29,7 +29,7 @@ PARTS = {"explained": ".json", "waits": ".parquet", "rates": ".parquet"}
 
 
 def keep(place: Path, found: Sequence[Explained]) -> None:
-    """Puts them into a run directory, in place of what was kept of the same runs.
+    """Stores explanations in a run directory. They replace older ones of the same runs.
 
     # Errors
     `InputError` where it cannot be written, another process does, or other runs stand there by now.
@@ -53,7 +53,7 @@ def keep(place: Path, found: Sequence[Explained]) -> None:
 
 
 def check(place: Path) -> None:
-    """Whether something could be kept there.
+    """Refuses a run directory in which nothing could be stored.
 
     # Errors
     `InputError` where not.
@@ -63,7 +63,7 @@ def check(place: Path) -> None:
 
 
 def of(run: Run) -> Explained | None:
-    """What was kept of a run; None where nothing was.
+    """Returns the stored explanation of a run, or None.
 
     # Errors
     `InputError` where a file is damaged.
@@ -81,7 +81,7 @@ def of(run: Run) -> Explained | None:
 
 @contextlib.contextmanager
 def holding(place: Path) -> Iterator[Path]:
-    """A directory to make files in, which one process has at a time."""
+    """Makes a directory for new files, which one process holds at a time."""
     staging = Staging(place / MANIFEST)
     try:
         yield staging.path
@@ -90,7 +90,7 @@ def holding(place: Path) -> Iterator[Path]:
 
 
 def put(explained: Explained, making: Path, into: Path) -> dict[str, str]:
-    """Files of one run, whole beside their names before they take them; returns SHA-256 by name."""
+    """Writes the files of one run, each whole before it gets its name. Returns SHA-256 by name."""
     made = {part: making / f"{part}{ending}" for part, ending in PARTS.items()}
     tail = None if explained.tail is None else asdict(explained.tail)
     chosen = {"flows": explained.flows["flow"].to_pylist(), "tail": tail}
@@ -107,13 +107,13 @@ def put(explained: Explained, making: Path, into: Path) -> dict[str, str]:
 
 
 def is_part(name: str) -> bool:
-    """Whether a file is one of these."""
+    """Returns whether a file belongs to an explanation."""
     part, dot, rest = name.partition(".")
     return part in PARTS and dot == "." and rest.endswith(PARTS[part]) and rest != PARTS[part][1:]
 
 
 def tidy(place: Path) -> None:
-    """Removes such files as the manifest does not list."""
+    """Removes files of explanations that the manifest does not list."""
     with contextlib.suppress(InputError, OSError):
         for run in Results(place).runs:
             for file in run.path.iterdir():

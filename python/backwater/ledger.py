@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 
 def rows(experiment: str, results: Results, command: str) -> list[Row]:
-    """A row for each claim of an experiment that this command ran."""
+    """Returns a row for each claim of an experiment that this command ran."""
     common = {
         "experiment": experiment,
         "seeds": sorted({run.scenario["seed"] for run in results.runs}),
@@ -48,7 +48,7 @@ def rows(experiment: str, results: Results, command: str) -> list[Row]:
 
 @cache
 def simulation() -> str:
-    """What this simulator makes of the smoke experiments: SHA-256 over the digests of their runs, its first 16 digits.
+    """Returns an identity of this simulator: 16 hex digits of SHA-256 over the digests of the smoke experiments.
 
     A row of a ledger that has another is of another simulator, whatever its version says.
     """
@@ -61,7 +61,7 @@ def simulation() -> str:
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a ledger; none if there is no such file.
+    """Reads the rows of a ledger. There are none if the file does not exist.
 
     # Errors
     `InputError` where the file is not a ledger.
@@ -78,7 +78,7 @@ def read(path: Path) -> list[Row]:
 
 
 def merge(path: Path, new: list[Row]) -> None:
-    """Puts the rows of experiments in place of what the ledger has of them, in the order of papers and figures."""
+    """Replaces the rows of these experiments in the ledger, in the order of papers and figures."""
     again = {row["experiment"] for row in new}
     kept = [row for row in read(path) if row["experiment"] not in again]
     order = {name: i for i, name in enumerate(in_order())}
@@ -88,14 +88,14 @@ def merge(path: Path, new: list[Row]) -> None:
 
 
 def in_order() -> list[str]:
-    """Experiments by paper, then by figure."""
+    """Returns the experiments by paper, then by figure."""
     papers = {paper: i for i, paper in enumerate(experiments.PAPERS)}
     known = experiments.known()
     return sorted(known, key=lambda name: papers.get(known[name].parent.name, len(papers)))
 
 
 def render(place: Path) -> dict[str, str]:
-    """The pages of a ledger and its prose, as Markdown by file name: `index.md`, and one for each paper."""
+    """Makes the pages of a ledger as Markdown, by file name: `index.md`, and one for each paper."""
     by_experiment: dict[str, list[Row]] = {}
     for row in read(place / LEDGER):
         by_experiment.setdefault(row["experiment"], []).append(row)
@@ -115,7 +115,7 @@ def prose(path: Path) -> str:
 
 
 def counts(by_paper: dict[str, list[str]], by_experiment: dict[str, list[Row]]) -> str:
-    """How many claims of each page have which verdict; our own claims are counted apart."""
+    """Counts the verdicts of each page. Our own claims are counted apart."""
     lines = [f"| claims | {' | '.join(VERDICTS)} |", "|---" * (1 + len(VERDICTS)) + "|"]
     for paper, names in by_paper.items():
         listed = [row for name in names for row in by_experiment[name]]
@@ -132,7 +132,7 @@ def counted(title: str, listed: list[Row]) -> str:
 
 
 def section(name: str, listed: list[Row]) -> str:
-    """One experiment: how to run it, what came out and why, and its claims; those that were not run by their reason."""
+    """Makes the section of an experiment: its command, its result and the cause, and its claims."""
     parts = [heading(name), run_line(listed), figure_of(name).get("finding", "").strip()]
     judged = [row for row in listed if row["verdict"] != "not-run"]
     if judged:
@@ -150,7 +150,7 @@ def section(name: str, listed: list[Row]) -> str:
 
 
 def heading(name: str) -> str:
-    """The heading of an experiment: the number of its figure, and its title."""
+    """Returns the heading of an experiment: the number of its figure, and its title."""
     figure = figure_of(name)
     number, title = figure.get("number", ""), figure.get("title", name)
     if number[:1].isdigit():
@@ -159,24 +159,24 @@ def heading(name: str) -> str:
 
 
 def says(row: Row) -> str:
-    """What a claim says, and what there is to say of it."""
+    """Returns the text of a claim, with its notes."""
     amended = [f"Amended: {why}" for why in row.get("amended", [])]
     return " ".join([row["says"], *(f"*{line}*" for line in (row["note"], *amended) if line)])
 
 
 def measured(row: Row) -> str:
-    """What was measured, and what came out without what the claim credits."""
+    """Returns the measured values, and the result without the mechanism that the claim credits."""
     return "; ".join(part for part in (row["measured"], row.get("without", "")) if part)
 
 
 def verdict(row: Row) -> str:
-    """With a star if it was changed after a result was seen, and how much of it was judged."""
+    """Returns the verdict with the share that was judged. A star means that the claim was changed after a result."""
     coverage = f" ({row['coverage']})" if row.get("coverage") else ""
     return row["verdict"] + "*" * bool(row.get("amended")) + coverage
 
 
 def run_line(listed: list[Row]) -> str:
-    """The command, and what it was run with."""
+    """Returns the command of an experiment, and the version that ran it."""
     row = listed[0]
     told = [f"scale {row['scale']}"] if row["scale"] else []
     if seeds := row["seeds"]:
@@ -186,7 +186,7 @@ def run_line(listed: list[Row]) -> str:
 
 
 def figure_of(name: str) -> dict[str, Any]:
-    """The `[figure]` of an experiment's own files, and not of one it extends; of one that is gone, nothing."""
+    """Returns the `[figure]` of an experiment's own files. It is empty if the experiment does not exist any more."""
     path = experiments.known().get(name)
     figure: dict[str, Any] = experiments.own_keys(path).get("figure", {}) if path else {}
     return figure

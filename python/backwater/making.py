@@ -26,7 +26,7 @@ RECORDING_SHARE = 0.1
 
 
 class Making:
-    """The runs of one plan on their way into `out`; `made` hears when all are there."""
+    """The runs of one plan while they are made in `out`. `made` is called when all are there."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Making:
         return [job for job in self.jobs if job.state == "done"]
 
     def open(self, watch: sweep.Watch) -> None:
-        """Takes what was finished there before."""
+        """Opens the directory and takes over runs that were finished before."""
         self._began = time.perf_counter()
         scenarios = {job.label: job.scenario for job in self.jobs}
         self._writer = Writer(self.out, scenarios, force=self.force)
@@ -76,7 +76,7 @@ class Making:
         self._record()
 
     def stored(self, job: sweep.Job) -> bool:
-        """Takes a run that was made under another name; one whose events are wanted has to run."""
+        """Takes a run from the store. A run whose events are wanted has to be simulated."""
         if self.store is None or not job.key:
             return False
         with disk.errors(self.out):
@@ -87,7 +87,7 @@ class Making:
         return True
 
     def record(self, job: sweep.Job) -> None:
-        """Notes that a run is there, and keeps it for others."""
+        """Records a finished run, and adds it to the store."""
         self._unrecorded.append(job)
         if RECORDED_TOGETHER * len(self._unrecorded) >= len(self.done):
             self._record()
@@ -95,18 +95,18 @@ class Making:
             self.store.put(job.key, self.writer.path / job.label, job.entry(), job.timing())
 
     def catch_up(self) -> None:
-        """Says that all finished runs are there, unless that has taken too much time of late."""
+        """Writes the manifest with all finished runs, unless that took too much time recently."""
         if self._unrecorded and time.perf_counter() >= self._next_record:
             self._record()
 
     def finish(self) -> None:
-        """All runs ended: it takes its name."""
+        """Ends the directory after its last run: it gets its name."""
         self._record(complete=all(job.summary["complete"] for job in self.jobs), interrupted=False)
         self.place = self._commit(interrupted=False)
         self.made(self.place)
 
     def leave(self) -> bool:
-        """It ends in the middle: whether some of it is kept, in `place`.
+        """Ends the directory early. Returns whether finished runs are kept, in `place`.
 
         # Errors
         `InputError` where the disk refuses the last manifest. What an earlier one names is kept.
@@ -128,13 +128,13 @@ class Making:
         return True
 
     def close(self) -> None:
-        """Lets go of it as it is."""
+        """Releases the directory as it is."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
 
     def _commit(self, *, interrupted: bool) -> Path:
-        """Takes its name, or stays where it is for the next; it is not held any more."""
+        """Gives the directory its name, or leaves it for the next process, and releases it."""
         writer, self._writer = self.writer, None
         return writer.commit(interrupted=interrupted)
 
@@ -152,7 +152,7 @@ class Making:
         self._next_record = ended + (ended - began) / RECORDING_SHARE
 
     def _timing(self) -> dict[str, Any]:
-        """Wall clock and memory, which are outside what the digest covers."""
+        """Writes wall-clock time and memory, which the digest does not cover."""
         done, wall_s = self.done, time.perf_counter() - self._began
         hops = sum(job.summary["packet_hops"] for job in done)
         return {
@@ -191,7 +191,7 @@ class Making:
 def make(
     makings: Sequence[Making], threads: int, watch: sweep.Watch, stop: Stop, cluster: Cluster | None = None
 ) -> bool:
-    """Runs what is not there yet, here or on a cluster, the first experiments first; False where it is interrupted.
+    """Simulates missing runs, here or on a cluster, in the order of experiments. Returns False if interrupted.
 
     What was done is kept, and each that was begun knows its place.
 
@@ -217,7 +217,7 @@ def make(
 
 
 def left(making: Making) -> bool:
-    """Whether some of one is kept, after a failure of which the user is told already."""
+    """Returns whether finished runs are kept, after a failure that the user knows of."""
     try:
         return making.leave()
     except _core.InputError:
@@ -225,5 +225,5 @@ def left(making: Making) -> bool:
 
 
 def kept(making: Making) -> str:
-    """What there is of one."""
+    """Returns the finished runs of a directory that was interrupted."""
     return f"{len(making.done)} of {len(making.jobs)} runs were finished and are kept in {making.place}"

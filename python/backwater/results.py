@@ -332,19 +332,19 @@ def without_seed(label: str, params: dict[str, Any]) -> str:
 
 
 def identity(path: Path) -> tuple[int, ...]:
-    """Differs once a file is replaced or written again."""
+    """Returns a value that changes if the file is replaced or written again."""
     stat = path.stat()
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def next_name(place: Path) -> Path:
-    """`fig9` to `fig9.2`, `fig9.2` to `fig9.3`."""
+    """Returns the next name: `fig9.2` for `fig9`, `fig9.3` for `fig9.2`."""
     stem, dot, n = place.name.rpartition(".")
     return place.with_name(f"{stem}.{int(n) + 1}" if dot and n.isascii() and n.isdigit() else f"{place.name}.2")
 
 
 def digest_of(digests: list[str]) -> str:
-    """The digest of an experiment: its only run's, or SHA-256 over its runs' in order."""
+    """Returns the digest of an experiment: that of its only run, or SHA-256 over those of its runs in order."""
     if len(digests) == 1:
         return digests[0]
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()

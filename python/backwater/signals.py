@@ -27,7 +27,7 @@ SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Stop:
-    """The wish to stop; nobody has it until it is asked."""
+    """A request to stop. It is not set at first."""
 
     def __init__(self) -> None:
         self.asked: float | None = None
@@ -39,12 +39,12 @@ class Stop:
         return self.asked is not None
 
     def is_due(self) -> bool:
-        """Whether runs that were cut short are waited for no longer."""
+        """Returns whether the time to wait for interrupted runs is over."""
         return self.asked is not None and time.process_time() - self.asked > WRITING_S
 
 
 class Phase:
-    """What a signal means now: what it stops, and what is left to say when the process has ended."""
+    """The meaning of a signal at present: what it stops, and what to say at the end of the process."""
 
     def __init__(self, stop: Stop | None, left: Callable[[], str]) -> None:
         self.stop = stop
@@ -57,7 +57,7 @@ heard: list[int] = []
 
 
 def listen() -> None:
-    """From now on signals are heard; one that is ignored, as `nohup` has it, stays so."""
+    """Starts to listen for signals. One that is ignored, as under `nohup`, stays ignored."""
     read, write = os.pipe()
     os.set_blocking(write, False)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
@@ -86,7 +86,7 @@ def on_signal(number: int) -> None:
 
 
 def end_in_time() -> None:
-    """Ends the process if it has not ended by itself."""
+    """Ends the process after a while, if it has not ended by itself."""
     processor, clock = time.process_time(), time.monotonic()
     while time.process_time() - processor < ENDING_S and time.monotonic() - clock < WALL_S:
         time.sleep(0.005)
@@ -109,17 +109,17 @@ def leave() -> None:
 
 
 def code() -> int:
-    """What to exit with after a signal."""
+    """Returns the exit code after a signal."""
     return EXIT_CODES[signal.Signals(heard[0])] if heard else EXIT_CODES[signal.SIGINT]
 
 
 def name() -> str:
-    """What happened, in a word."""
+    """Returns a word for the signal."""
     return NAMES[signal.Signals(heard[0])] if heard else NAMES[signal.SIGINT]
 
 
 def tell(line: str) -> None:
-    """A line on standard error, if that takes it."""
+    """Writes a line to standard error, if possible."""
     with contextlib.suppress(OSError):
         os.set_blocking(2, False)
         os.write(2, f"{line}\n".encode(errors="backslashreplace"))
@@ -128,7 +128,7 @@ def tell(line: str) -> None:
 
 @contextlib.contextmanager
 def during(stop: Stop | None, left: Callable[[], str]) -> Iterator[None]:
-    """What a signal means in a part of the work."""
+    """Sets what a signal means during a part of the work."""
     global phase
     before, phase = phase, Phase(stop, left)
     try:

@@ -26,7 +26,7 @@ CANNOT_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
 class Staging:
-    """One place's, held by this process until it takes its name, is discarded or is left to the next.
+    """A directory in the making for one place. This process holds it until it is named, discarded or left.
 
     # Errors
     `InputError` where another process holds it, or where it could not take its name in the end.
@@ -49,7 +49,7 @@ class Staging:
                 raise
 
     def _hold(self) -> int:
-        """Locks the claim; the descriptor holds it."""
+        """Locks the claim file. The lock lasts as long as the descriptor."""
         while True:
             self.path.mkdir(exist_ok=True)
             try:
@@ -70,7 +70,7 @@ class Staging:
             os.close(descriptor)
 
     def _try_name(self) -> None:
-        """Whether what stands at the place could make room, asked of the file system itself.
+        """Asks the file system whether the present directory could be replaced.
 
         A directory does not replace one that holds something, and ours holds the claim; that is refused last, after
         permissions, mount points and whatever else would be in the way.
@@ -87,7 +87,7 @@ class Staging:
                 ) from error
 
     def take_name(self) -> None:
-        """Becomes the place; what stood there goes only then."""
+        """Gives the directory its name. An older one is removed only then."""
         with disk.errors(self.place):
             disk.sync(self.path)
             replaced = self.place.is_dir()
@@ -118,23 +118,23 @@ class Staging:
             shutil.rmtree(self.aside, ignore_errors=True)
 
     def leave(self) -> None:
-        """Lets go of it; it stays for the next."""
+        """Releases the directory, which stays for the next process."""
         held.discard(self.path)
         os.close(self._claim)
 
     def discard(self) -> None:
-        """Removes it."""
+        """Removes the directory."""
         clear(self.path)
         self.leave()
 
 
 def partial(place: Path) -> Path:
-    """Where a place is made."""
+    """Returns the path at which a place is made."""
     return place.with_name(f".{place.name}.partial")
 
 
 def is_held(place: Path) -> bool:
-    """Whether some process is making it."""
+    """Returns whether some process is making the place."""
     try:
         descriptor = os.open(partial(place) / CLAIM, os.O_RDWR)
     except OSError:
@@ -156,7 +156,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def is_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file still has this name."""
+    """Returns whether the open file still has this name."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
@@ -164,7 +164,7 @@ def is_at(descriptor: int, path: Path) -> bool:
 
 
 def holder(descriptor: int) -> str:
-    """Who wrote the claim."""
+    """Returns which process wrote the claim."""
     try:
         return f"process {json.loads(os.pread(descriptor, 4096, 0))['process']}"
     except (OSError, ValueError, KeyError, TypeError):
@@ -172,7 +172,7 @@ def holder(descriptor: int) -> str:
 
 
 def clear(path: Path) -> None:
-    """Removes a directory that is held, the claim last: until then nobody else begins in it."""
+    """Removes a directory that this process holds. The claim goes last, so nobody else begins in it."""
     for inner in path.iterdir() if path.is_dir() else ():
         if inner.name != CLAIM:
             remove(inner)
@@ -182,7 +182,7 @@ def clear(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """A file or a directory, as far as the file system lets it."""
+    """Removes a file or a directory, as far as the file system allows."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

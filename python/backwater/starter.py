@@ -64,7 +64,7 @@ def fat_tree() -> list[str]:
 
 
 def graph() -> list[str]:
-    """Two racks of four hosts, and two ways from one to the other."""
+    """Returns the keys of a graph: two racks of four hosts, and two paths between them."""
     hosts = [f"h{i}" for i in range(8)]
     pairs = [(host, "left" if i < 4 else "right") for i, host in enumerate(hosts)]
     pairs += [(rack, core) for rack in ("left", "right") for core in ("top", "bottom")]
@@ -136,7 +136,7 @@ def start(place: Path, topology: str, schemes: Sequence[str], workload: str, *, 
 
 
 def fitted(place: Path, topology: str, titles: dict[str, str], traffic: Traffic) -> tuple[str, int]:
-    """The scenario with a duration that fits, and the flows of a run.
+    """Returns the scenario with a duration that fits, and the number of flows of a run.
 
     # Errors
     `InputError` if the scenario is wrong, such as hosts in a list of flows that the network does not have.
@@ -159,7 +159,7 @@ def fitted(place: Path, topology: str, titles: dict[str, str], traffic: Traffic)
 
 
 def scenario(place: Path, topology: str, titles: dict[str, str], traffic: Traffic, duration_us: float) -> str:
-    """The text of a scenario."""
+    """Returns the text of a scenario."""
     listed = traffic.last_us is not None
     duration = f"{duration_us / 1000:g} ms" if duration_us >= 1000 else f"{duration_us:g} us"
     run: Keys = [
@@ -190,7 +190,7 @@ def scenario(place: Path, topology: str, titles: dict[str, str], traffic: Traffi
 
 
 def titles_of(schemes: Sequence[str]) -> dict[str, str]:
-    """Title of each scheme, by its name.
+    """Returns the title of each scheme by name.
 
     # Errors
     `InputError` for an unknown scheme, one that is named twice, or none.
@@ -207,7 +207,7 @@ def titles_of(schemes: Sequence[str]) -> dict[str, str]:
 
 
 def traffic_of(workload: str, place: Path) -> Traffic:
-    """The traffic that `workload` names: a published table of flow sizes, or a CSV file of sizes or of flows.
+    """Returns the traffic that `workload` names: a published table of flow sizes, or a CSV file of sizes or flows.
 
     # Errors
     `InputError` for anything else.
@@ -252,7 +252,7 @@ def sized(sizes: dict[str, str], comment: str, file: Path | None = None) -> Traf
 
 
 def lines(keys: Keys) -> list[str]:
-    """`key = value  # comment`, with the comments below one another."""
+    """Returns lines `key = value  # comment` with aligned comments."""
     written = []
     for key, value, comment in keys:
         bare = key in ("sizes", "load")  # Written as TOML already.
@@ -266,13 +266,13 @@ STEPS = (1, 2, 3, 4, 5, 6, 8, 10)
 
 
 def below(duration_us: float) -> float:
-    """The longest such duration that is not longer."""
+    """Returns the longest round duration that is not longer."""
     power = 10.0 ** math.floor(math.log10(duration_us))
     return max(step * power for step in STEPS if step * power <= duration_us)
 
 
 def above(duration_us: float) -> float:
-    """The shortest such duration that is longer."""
+    """Returns the shortest round duration that is longer."""
     power = 10.0 ** math.floor(math.log10(duration_us))
     return min(step * power for step in STEPS if step * power > duration_us)
 
@@ -282,5 +282,5 @@ def same(one: Path, other: Path) -> bool:
 
 
 def unknown(option: str, name: str, known: list[str], command: str = "") -> InputError:
-    """Refusal of a name, with the closest and what is allowed; `command` lists that."""
+    """Makes the error about an unknown name, with the nearest ones. `command` lists all."""
     return InputError(f"{option} {name}: {suggest.expected(name, known, command)}")

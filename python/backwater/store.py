@@ -33,19 +33,19 @@ STALE_S = 86_400
 
 
 def key_of(scenario: dict[str, Any]) -> str:
-    """What a run is known by; SHA-256 in hex."""
+    """Returns the key of a run in the store: SHA-256 in hex."""
     return hashlib.sha256(f"{_core.version} {build()} {SCHEMA_VERSION} {identity_of(scenario)}".encode()).hexdigest()
 
 
 class Store:
-    """A directory of runs, made when there is one to keep."""
+    """A directory of finished runs. It is made with its first run."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
         self._tidied = False
 
     def take(self, key: str, scenario: dict[str, Any], into: Path) -> tuple[Run, dict[str, Any]] | None:
-        """Puts a run into the directory `into` under its name there, `scenario`; with what was timed of it.
+        """Copies a run into the directory `into` with the names of `scenario`. Returns it with its timing.
 
         None where it is not in the store, or damaged there: then nothing is left of it.
 
@@ -81,7 +81,7 @@ class Store:
         return run, found["timing"]
 
     def put(self, key: str, path: Path, entry: dict[str, Any], timing: dict[str, Any]) -> None:
-        """Keeps a run that was written, if the file system lets it."""
+        """Adds a run that was written, if the file system allows it."""
         if (self.place / key).exists():
             return
         making = self.place / f".{key}.{os.getpid()}"
@@ -99,7 +99,7 @@ class Store:
                 remove(making)
 
     def _tidy(self) -> None:
-        """Removes what processes that died had half made."""
+        """Removes unfinished entries of processes that died."""
         if not self._tidied and self.place.is_dir():
             for path in self.place.iterdir():
                 if path.name.startswith(".") and time.time() - path.stat().st_mtime > STALE_S:
@@ -112,5 +112,5 @@ class Store:
 
 
 def is_kept(scenario: dict[str, Any]) -> bool:
-    """Whether a store has such runs: what is computed follows from more than the simulator."""
+    """Returns whether the store takes such runs. It takes no computations, whose code is not part of the key."""
     return not is_computation(scenario)

@@ -1,4 +1,4 @@
-"""What to say of a name that there is not: the nearest ones, and where all are listed."""
+"""Answers an unknown name with the nearest ones, and with the command that lists all."""
 
 from __future__ import annotations
 

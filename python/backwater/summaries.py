@@ -18,7 +18,7 @@ TABLE = "summary"
 
 
 class Run(Protocol):
-    """What a row is made of."""
+    """The parts of a run that a row needs."""
 
     @property
     def label(self) -> str: ...
@@ -148,7 +148,7 @@ COLUMNS = (
 
 
 def pattern(name: str) -> re.Pattern[str]:
-    """What names of columns are like: capitals stand for any."""
+    """Makes a pattern for column names, in which words in capitals stand for any text."""
     parts = re.split(r"([A-Z]+)", name)
     return re.compile("".join(".+" if part.isupper() else re.escape(part) for part in parts))
 
@@ -157,7 +157,7 @@ PATTERNS = [(pattern(one["name"]), one) for one in COLUMNS[len(HEAD) + 1 :]]
 
 
 def of(runs: Sequence[Run]) -> pa.Table:
-    """One row for each run, in their order."""
+    """Returns one row for each run, in their order."""
     rows = [dict(leaves(run.summary)) for run in runs]
     found = columns(rows)
     params = [{key: value for key, value in run.params.items() if key not in ("variant", "seed")} for run in runs]
@@ -177,7 +177,7 @@ def of(runs: Sequence[Run]) -> pa.Table:
 
 
 def columns(rows: list[dict[str, Any]]) -> dict[str, Column]:
-    """The columns that these rows have, in the order of `COLUMNS`, and of the runs within."""
+    """Returns the columns of these rows, in the order of `COLUMNS` and then of the runs."""
     names = dict.fromkeys(name for row in rows for name in row)
     found = {name: place(name) for name in names}
     order = sorted((at, i, name) for i, (name, at) in enumerate(found.items()) if at is not None)
@@ -185,12 +185,12 @@ def columns(rows: list[dict[str, Any]]) -> dict[str, Column]:
 
 
 def place(name: str) -> int | None:
-    """Which column this is; None for one that is in no list."""
+    """Returns the index of the column in `COLUMNS`, or None if it is not listed."""
     return next((i for i, (pattern, _) in enumerate(PATTERNS) if pattern.fullmatch(name)), None)
 
 
 def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Names and values of what stands in a summary, lists by what tells their rows apart."""
+    """Yields the names and values of a summary. Entries of lists are named by the keys that tell them apart."""
     if name in LISTED:
         return
     if isinstance(value, list):
@@ -206,7 +206,7 @@ def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def typed(values: list[Any]) -> pa.Array:
-    """An axis: whole numbers, numbers or truths where all are, else text as it was written."""
+    """Returns the column of a swept key: whole numbers, numbers or truth values if all are, else text."""
     known = [value for value in values if value is not None]
     for kind, arrow in ((bool, pa.bool_()), (int, pa.int64()), ((int, float), pa.float64())):
         if known and all(isinstance(value, kind) and (kind is bool or not isinstance(value, bool)) for value in known):

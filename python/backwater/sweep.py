@@ -46,7 +46,7 @@ class SimulatorError(Exception):
 
 @dataclass(eq=False)
 class Job:
-    """One run of a plan, from waiting to written."""
+    """One run of a plan, from waiting until it is written."""
 
     label: str
     scenario: dict[str, Any]
@@ -70,7 +70,7 @@ class Job:
     """What a store knows it by; equal for runs that are the same under other names."""
 
     def take(self, run: Run, timing: dict[str, Any]) -> None:
-        """This run was finished before; its timing is known if it was written."""
+        """Marks the run as finished before. Its timing is known if it was written."""
         self.state = "done"
         self.summary, self.files = run.summary, run.entry["files"]
         self.digest, self.digests = run.digest, run.digests
@@ -78,7 +78,7 @@ class Job:
 
     @property
     def cut_short(self) -> bool:
-        """It was stopped before its end."""
+        """Returns whether the run was stopped before its end."""
         return self.summary["ending"]["why"] == "interrupted"
 
     @property
@@ -87,7 +87,7 @@ class Job:
 
     @property
     def shown(self) -> str:
-        """What it is called among all."""
+        """Returns the name of the run among all plans."""
         return f"{self.plan}: {self.label}" if self.plan else self.label
 
     @property
@@ -96,7 +96,7 @@ class Job:
 
     @property
     def share_done(self) -> float:
-        """0 to 1, by simulated time."""
+        """Returns the simulated share of the run, 0 to 1."""
         if self.state not in ("waiting", "running"):
             return 1.0
         if self.run is None:
@@ -105,7 +105,7 @@ class Job:
         return min(0.99, progress["now_ps"] / max(1, progress["end_ps"]))
 
     def entry(self) -> dict[str, Any]:
-        """This run in the manifest."""
+        """Returns the entry of this run in the manifest."""
         return {
             "label": self.label,
             "scheme": self.scenario.get("scheme") or running.kind_of(self.scenario),
@@ -131,7 +131,7 @@ class Job:
 
 
 class Watch:
-    """Hears of a sweep's progress; this one keeps silent."""
+    """Is told of a sweep's progress. This one prints nothing."""
 
     def on_found(self, job: Job) -> None: ...
     def on_start(self, job: Job) -> None: ...
@@ -140,7 +140,7 @@ class Watch:
 
 
 def jobs_of(plan: dict[str, Any]) -> list[Job]:
-    """The runs of a plan, each with its estimate."""
+    """Returns the runs of a plan, each with its estimate."""
     jobs = []
     for planned in plan["runs"]:
         scenario = planned["scenario"]
@@ -151,7 +151,7 @@ def jobs_of(plan: dict[str, Any]) -> list[Job]:
 
 
 class Batch(Protocol):
-    """The runs of one plan, and the directory that they go into."""
+    """The runs of one plan and their directory."""
 
     jobs: list[Job]
 
@@ -159,19 +159,19 @@ class Batch(Protocol):
     def writer(self) -> Writer: ...
 
     def open(self, watch: Watch) -> None:
-        """Before the first of them starts: takes what was finished before."""
+        """Takes over finished runs, before the first run starts."""
 
     def stored(self, job: Job) -> bool:
         """Takes a run from the store, if it is there."""
 
     def record(self, job: Job) -> None:
-        """Notes that it is written."""
+        """Records that a run is written."""
 
     def catch_up(self) -> None:
-        """Records what is written, if it is time."""
+        """Records all written runs, if enough time has passed."""
 
     def finish(self) -> None:
-        """All of them ended."""
+        """Ends the directory after the last run."""
 
 
 Ends = queue.SimpleQueue[tuple[Batch, Job, Literal["ran", "written"] | BaseException]]
@@ -179,7 +179,7 @@ Ends = queue.SimpleQueue[tuple[Batch, Job, Literal["ran", "written"] | BaseExcep
 
 
 class Sweep:
-    """Plans in progress: what waits, what runs, and why it stops."""
+    """Plans in progress: the waiting runs, the running ones, and the reason to stop."""
 
     def __init__(
         self, batches: Sequence[Batch], threads: int, watch: Watch, stop: Stop, cluster: Cluster | None = None
@@ -197,7 +197,7 @@ class Sweep:
         self.stopped: BaseException | None = None
 
     def execute(self) -> bool:
-        """Runs all jobs that wait, and records each that ends; True if every one ran to its end.
+        """Runs all waiting jobs and records each that ends. Returns True if every job ran to its end.
 
         False after Ctrl-C or where `stop` wants it: what was done by then is written.
 
@@ -237,7 +237,7 @@ class Sweep:
                 run.cancel()
 
     def start_more(self) -> None:
-        """Starts what there are processors and memory for."""
+        """Starts as many runs as processors and memory allow."""
         while self.stopped is None and self.has_processor() and (chosen := self.next()) is not None:
             batch, job = chosen
             if self.cluster is None and not self.memory.has_room(job, [other for _, other in self.active]):
@@ -254,14 +254,14 @@ class Sweep:
             self.watch.on_start(job)
 
     def has_processor(self) -> bool:
-        """Whether one more may run. With several threads one may while another is written, which mostly waits."""
+        """Returns whether one more run may start. With several threads one may start while another is written."""
         if self.cluster is not None:
             return len([job for _, job in self.active if job.state == "running"]) < self.cluster.slots
         busy = self.active if self.together == 1 else [job for _, job in self.active if job.state == "running"]
         return len(busy) < self.together
 
     def next(self) -> tuple[Batch, Job] | None:
-        """The first that waits, in the order of plans; one that runs at the moment under another name waits for it."""
+        """Returns the next job in the order of plans. A job whose run is in progress under another name waits."""
         while True:
             running = {job.key for _, job in self.active} - {""}
             chosen = next((pair for pair in self.waiting if pair[1].key not in running), None)
@@ -279,14 +279,14 @@ class Sweep:
                 batch.finish()
 
     def share_threads(self) -> None:
-        """Of few runs each has several."""
+        """Gives several threads to each run, if there are few runs."""
         left = len(self.waiting) + len(self.active) + sum(len(batch.jobs) for batch in self.closed)
         self.together = max(1, min(self.threads, left))
         for _, job in self.waiting:
             job.threads = max(1, self.threads // self.together)
 
     def hear(self) -> None:
-        """Waits a moment for a run to be written."""
+        """Waits a short time for a run to be written."""
         if not self.active:
             if self.cluster is not None and self.stopped is None:
                 time.sleep(POLL_S)  # For its workers.
@@ -321,7 +321,7 @@ class Sweep:
 
 
 def threads_of(asked: object) -> int:
-    """How many to use of what was asked for, by default one for each processor that this process may use.
+    """Returns how many threads to use, by default one for each processor that this process may use.
 
     # Errors
     `InputError` where it is no number of threads.
@@ -339,7 +339,7 @@ def threads_of(asked: object) -> int:
 
 
 class Memory:
-    """What runs may take together: estimates, and what they turned out to take beyond them."""
+    """The memory that runs may use together: their estimates, and what they used beyond these."""
 
     def __init__(self, most_mb: float | None = None) -> None:
         self.most_mb = most_mb or memory_together_mb()
@@ -348,11 +348,11 @@ class Memory:
         """What was taken beyond the estimates, at most so far."""
 
     def has_room(self, job: Job, active: list[Job]) -> bool:
-        """Whether there is memory for one more run; one may always run."""
+        """Returns whether there is memory for one more run. One run is always allowed."""
         return not active or self.beyond_mb + estimated_mb([job, *active]) <= self.most_mb
 
     def look(self, active: list[Job]) -> None:
-        """At what the process has taken for these, and for what came before."""
+        """Compares the memory of the process with the estimates of these runs, and with earlier use."""
         self.beyond_mb = max(self.beyond_mb, resident_mb() - self.before_mb - estimated_mb(active))
 
 
@@ -361,13 +361,13 @@ def estimated_mb(jobs: list[Job]) -> float:
 
 
 def memory_together_mb() -> float:
-    """What runs that go side by side may take."""
+    """Returns the memory in MB that runs side by side may use."""
     free = _core.free_memory()
     return MEMORY_UNKNOWN_MB if free is None else MEMORY_SHARE * free / 1e6
 
 
 def resident_mb() -> float:
-    """Memory that this process holds now, as far as the system says."""
+    """Returns the memory in MB that this process holds now, as far as the system says."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
     except OSError:
@@ -383,7 +383,7 @@ def start(job: Job) -> _core.Run | running.Computing:
 
 
 def follow(batch: Batch, job: Job, ends: Ends) -> None:
-    """Waits for a run and writes it; says so when it has run, and when it is written."""
+    """Waits for a run and writes it. It reports both the end of the run and the end of writing."""
     try:
         run = job.run
         assert run is not None, "started before it is followed"
@@ -410,7 +410,7 @@ def follow(batch: Batch, job: Job, ends: Ends) -> None:
 
 
 def guarded(job: Job, call: Callable[[], T]) -> T:
-    """What the simulator raises, other than `InputError`, is our bug."""
+    """Turns any error of the simulator other than `InputError` into `SimulatorError`, which is our bug."""
     try:
         return call()
     except (_core.InputError, KeyboardInterrupt):
@@ -420,6 +420,6 @@ def guarded(job: Job, call: Callable[[], T]) -> T:
 
 
 def peak_rss_mb() -> float:
-    """Most memory this process ever held."""
+    """Returns the most memory in MB that this process ever held."""
     rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(rss / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)

@@ -30,7 +30,7 @@ NO_CODE = 2**16 - 1
 
 
 class Outcome(Protocol):
-    """What a run came to, as it is written; `_core.Outcome` of a simulation."""
+    """The outcome of a run, as it is written. For a simulation it is `_core.Outcome`."""
 
     def summary(self) -> str: ...
     def tables(self) -> list[str]: ...
@@ -49,12 +49,12 @@ class Column(TypedDict):
 
 @cache
 def schemas() -> dict[str, list[Column]]:
-    """Every table that a run writes, or records where it is asked to."""
+    """Returns every table that a run writes, or records if it is asked to."""
     return json.loads(_core.tables_schema())
 
 
 def write(outcome: Outcome, table: str, path: Path, scenario_digest: str) -> int:
-    """Writes one table; returns its number of rows."""
+    """Writes one table and returns its number of rows."""
     writer: pq.ParquetWriter | None = None
     rows = 0
     metadata = {
@@ -81,7 +81,7 @@ def write(outcome: Outcome, table: str, path: Path, scenario_digest: str) -> int
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Writes a table that stands for itself, as Arrow where the name says so, else as Parquet."""
+    """Writes a single table: as Arrow if the name ends so, else as Parquet."""
     if path.suffix == ".arrow":
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)
@@ -96,7 +96,7 @@ def read(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 
 
 def batches(outcome: Outcome, table: str) -> Iterator[pa.RecordBatch]:
-    """A table's rows, `ROWS_PER_GROUP` at a time."""
+    """Yields the rows of a table, `ROWS_PER_GROUP` at a time."""
     fields = documented(table)
     categories: dict[str, pa.Array | None] = {}
     for columns in outcome.batches(table, ROWS_PER_GROUP):
@@ -112,7 +112,7 @@ def batches(outcome: Outcome, table: str) -> Iterator[pa.RecordBatch]:
 
 
 def empty(table: str) -> pa.Table:
-    """A table without rows."""
+    """Returns a table without rows."""
     fields = documented(table)
     return pa.schema(
         [pa.field(name, arrow_type(kind), metadata=fields[name]) for name, kind in kinds(table)]
@@ -120,17 +120,17 @@ def empty(table: str) -> pa.Table:
 
 
 def arrow_type(kind: str) -> pa.DataType:
-    """Of a documented type; `cat` is a string out of few."""
+    """Returns the Arrow type of a documented type. `cat` is text with few values."""
     return pa.dictionary(pa.int32(), pa.string()) if kind == "cat" else ARROW[kind]
 
 
 def kinds(table: str) -> list[tuple[str, str]]:
-    """Names and documented types of a table's columns."""
+    """Returns the names and documented types of a table's columns."""
     return [(column["name"], column["type"]) for column in schemas()[table]]
 
 
 def to_arrow(kind: str, data: bytes, categories: pa.Array | None) -> pa.Array:
-    """One column of one batch."""
+    """Converts one column of one batch."""
     values = np.frombuffer(data, NUMPY[kind])
     if categories is not None:
         none = values == NO_CODE
@@ -148,7 +148,7 @@ def to_arrow(kind: str, data: bytes, categories: pa.Array | None) -> pa.Array:
 
 @cache
 def documented(table: str) -> dict[str, dict[str, str]]:
-    """Metadata of a table's fields."""
+    """Returns the metadata of a table's fields."""
     return {
         column["name"]: {"unit": column["unit"] or "", "description": column["description"]}
         for column in schemas()[table]

@@ -22,7 +22,7 @@ WIDTH = 160
 
 
 class Output(Console):
-    """Standard output. `quiet_notes` leaves out what `say` and progress tell, not what was asked for."""
+    """Standard output. `quiet_notes` leaves out notes and progress, but not the output that was asked for."""
 
     quiet_notes = False
 
@@ -37,7 +37,7 @@ out = Output()
 
 
 def choose(*, quiet: bool = False, color: str = "auto") -> None:
-    """As `--quiet` and `--color` ask for."""
+    """Applies `--quiet` and `--color`."""
     out.__init__(color)  # type: ignore[misc]  # The same object, which other modules have by its name.
     out.quiet_notes = quiet
 
@@ -52,7 +52,7 @@ VERDICT_STYLE = {
 
 
 def count(n: float | None) -> str:
-    """12345 as 12,345; 12345678 as 12.3 M."""
+    """Writes 12345 as 12,345 and 12345678 as 12.3 M."""
     if n is None:
         return "-"
     for scale, unit in ((1e9, " G"), (1e6, " M")):
@@ -62,7 +62,7 @@ def count(n: float | None) -> str:
 
 
 def some(n: int, thing: str, ending: str = "s") -> str:
-    """1 flow, 2,000 flows."""
+    """Writes `1 flow` or `2,000 flows`."""
     return f"{n:,} {thing}{'' if n == 1 else ending}"
 
 
@@ -74,7 +74,7 @@ def scaled(value: float, units: list[tuple[float, str]]) -> str:
 
 
 def size(n: float) -> str:
-    """Bytes, decimal."""
+    """Writes bytes with a decimal unit."""
     return scaled(n, [(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B")])
 
 
@@ -100,30 +100,30 @@ def span(seconds: float) -> str:
 
 
 def say(line: str) -> None:
-    """A note on what happens, unless `--quiet` is given; neither wrapped nor interpreted."""
+    """Prints a note, unless `--quiet` is given. It is neither wrapped nor interpreted."""
     if not out.quiet_notes:
         out.print(line, soft_wrap=True)
 
 
 def note(line: str) -> None:
-    """A note beside the output, on standard error, unless `--quiet` is given."""
+    """Prints a note on standard error, unless `--quiet` is given."""
     if not out.quiet_notes:
         print(f"Note: {line}", file=sys.stderr)
 
 
 def answer(line: str) -> None:
-    """A line that was asked for, neither wrapped nor interpreted."""
+    """Prints a line that was asked for. It is neither wrapped nor interpreted."""
     out.print(line, soft_wrap=True)
 
 
 def verdict_text(verdict: str, *, starred: bool = False) -> Text:
-    """A verdict in its colour; with a star if what was expected was changed after a result was seen."""
+    """Returns a verdict in its colour, with a star if the claim was changed after a result was seen."""
     return Text(verdict + "*" * starred, VERDICT_STYLE.get(verdict, ""))
 
 
 @contextlib.contextmanager
 def progress_watch() -> Iterator[Watch]:
-    """Bars on a terminal, lines elsewhere, nothing if `--quiet` is given."""
+    """Shows progress: bars on a terminal, lines elsewhere, nothing with `--quiet`."""
     if out.quiet_notes:
         yield Watch()
         return
@@ -143,7 +143,7 @@ def progress_watch() -> Iterator[Watch]:
 
 @contextlib.contextmanager
 def progress_of(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Is told how much is done, of how much; a bar on a terminal, a line now and then elsewhere."""
+    """Yields a function that shows progress: as a bar on a terminal, else as a line now and then."""
     if out.quiet_notes:
         yield lambda done, of: None
         return
@@ -232,7 +232,7 @@ def found(job: Job) -> str:
 
 
 def rate(job: Job) -> str:
-    """Packet-hops a second so far."""
+    """Returns the packet-hops per second so far."""
     run, elapsed = job.run, time.perf_counter() - job.started
     if run is None or elapsed <= 0 or not job.estimate["packet_hops"]:
         return ""

@@ -15,7 +15,7 @@ BIGGEST = 2**63
 
 
 def toml_value(value: Any, key: str = "value", depth: int = 0) -> str:
-    """A text, number, truth, list or table.
+    """Writes a text, number, truth value, list or table.
 
     # Errors
     `InputError` naming the key of what TOML has no word for, such as None.
@@ -48,7 +48,7 @@ def toml_value(value: Any, key: str = "value", depth: int = 0) -> str:
 
 
 def toml_key(key: Any) -> str:
-    """A key as it stands before `=`, in quotes.
+    """Writes a key in quotes, as it stands before `=`.
 
     # Errors
     `InputError` where it is no text.
@@ -59,7 +59,7 @@ def toml_key(key: Any) -> str:
 
 
 def text(key: str, value: str) -> str:
-    """JSON's texts are TOML's, but for DEL and what no encoding has."""
+    """Writes a text. JSON's texts are valid in TOML, except for DEL and lone surrogates."""
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -18,7 +18,7 @@ STEPS_MAX = 10_000
 
 
 def as_set(asked: str) -> str:
-    """As `--set` has it: `sweep.load=[0.5, 0.55]`.
+    """Returns the form of `--set`: `sweep.load=[0.5, 0.55]`.
 
     # Errors
     `InputError` naming what was asked, where it is no list and no range.
@@ -36,12 +36,12 @@ def as_set(asked: str) -> str:
 
 
 def as_asked(problem: str) -> str:
-    """What is wrong with a `--set` of these, said of the `--vary` that it was."""
+    """Rewords an error about `--set sweep.KEY` as one about `--vary KEY`."""
     return problem.replace("--set sweep.", "--vary ")
 
 
 def between(asked: str, part: str) -> list[str]:
-    """One value, or those of a range, as TOML."""
+    """Returns one value, or the values of a range, as TOML."""
     ends = [end.strip() for end in part.split(":")]
     if len(ends) == 1:
         return [scalar(asked, part)]
@@ -63,7 +63,7 @@ def between(asked: str, part: str) -> list[str]:
 
 
 def scalar(asked: str, text: str) -> str:
-    """A number or a truth as it is, anything else as text."""
+    """Returns a number or truth value as it is, and anything else as text."""
     if not text:
         raise refused(asked, "an empty value; expected values between commas")
     number = NUMBER.fullmatch(text)
@@ -71,7 +71,7 @@ def scalar(asked: str, text: str) -> str:
 
 
 def plain(number: Decimal) -> str:
-    """Without an exponent or zeros at the end."""
+    """Writes a number without an exponent and without zeros at the end."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 

@@ -11,7 +11,7 @@ from backwater import _core
 
 @cache
 def commit() -> str | None:
-    """The commit of the checkout this runs from, with `+` if files have changed since; else what it was built from.
+    """Returns the commit of the checkout, with `+` if files have changed since, or the commit of the build.
 
     None where nobody knows. Documents do not count: the ledger is one, and changes with every experiment that is put
     into it.

@@ -52,7 +52,7 @@ class Shipped:
 
 
 class Writer:
-    """A run directory in the making, for these runs by label.
+    """A run directory in the making, with these runs by label.
 
     A complete run is only replaced by what ran to its end; a fragment of the same runs is gone on from.
 
@@ -78,7 +78,10 @@ class Writer:
             raise
 
     def _find(self, force: bool) -> dict[str, Run]:
-        """Runs that need not be simulated again, by label; everything else that was left goes, with leave."""
+        """Returns finished runs by label, which need no new simulation.
+
+        Everything else is removed, if that is allowed.
+        """
         standing, left = opened(self.out), opened(self.path)
         if not force:
             refuse_standing(self.out, standing, self.wanted)
@@ -98,7 +101,7 @@ class Writer:
     def write_run(
         self, label: str, scenario: Scenario, outcome: tables.Outcome | Shipped
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        """Writes one run, or nothing of it; returns its summary, and SHA-256 by file."""
+        """Writes one run, whole or not at all. Returns its summary, and SHA-256 by file."""
         making = self.path / f".{label}"
         text = text_of(scenario)
         summary = json.loads(outcome.summary())
@@ -119,7 +122,7 @@ class Writer:
         return summary, hashes
 
     def record(self, manifest: dict[str, Any], timing: dict[str, Any]) -> None:
-        """Says what is there; until it has, what it said before stands."""
+        """Writes the manifest of all finished runs. The previous one stays until the new one is complete."""
         with disk.errors(self.out):
             (self.path / RESERVE).unlink(missing_ok=True)
             disk.write_whole(self.path / TIMING, sealed(timing))
@@ -128,7 +131,7 @@ class Writer:
             self._keep_room()
 
     def _keep_room(self) -> None:
-        """For the next manifest, so that a disk that fills takes a table and not what says which are there."""
+        """Reserves space for the next manifest, so that a full disk costs a table and not the list of runs."""
         with disk.errors(self.out):
             try:
                 (self.path / RESERVE).write_bytes(self.room)
@@ -137,7 +140,8 @@ class Writer:
                 raise
 
     def commit(self, *, interrupted: bool) -> Path:
-        """Takes the final name, but in place of a complete run only if this was not interrupted; returns the name.
+        """Gives the directory its final name. It replaces a complete run only if it was not interrupted. Returns the
+        name.
 
         # Errors
         `InputError` where the file system refuses; what was done stays where it is, and the message says where.
@@ -157,7 +161,7 @@ class Writer:
         return self.out
 
     def close(self) -> None:
-        """Lets go of it. What was finished stays for the next; without that, nothing does."""
+        """Releases the directory. Finished runs stay for the next process. Without any, it is removed."""
         remove(self.path / RESERVE)
         left = opened(self.path)
         if left is not None and any(not run.entry.get("cut_short") for run in left.runs):
@@ -167,7 +171,7 @@ class Writer:
 
 
 def write_tables(place: Path, scenario: Scenario, outcome: tables.Outcome | Shipped) -> None:
-    """The tables of a run, or those that another machine has written."""
+    """Writes the tables of a run, or takes those that another machine has written."""
     if isinstance(outcome, Shipped):
         for name, content in outcome.files.items():
             (place / name).write_bytes(content)
@@ -177,7 +181,7 @@ def write_tables(place: Path, scenario: Scenario, outcome: tables.Outcome | Ship
 
 
 def refuse(out: Path) -> None:
-    """Raises `InputError` where no run directory can be."""
+    """Refuses a place that cannot be a run directory, with `InputError`."""
     if out.is_symlink():
         raise InputError(f"{out}: is a symbolic link to {out.readlink()}; name a directory with --out")
     if out.exists() and not out.is_dir():
@@ -189,7 +193,7 @@ def refuse(out: Path) -> None:
 
 
 def refuse_standing(out: Path, standing: Results | None, wanted: dict[str, str]) -> None:
-    """Raises `InputError` where a run stands that these runs would not go on from."""
+    """Refuses a place with a run that these runs do not continue, with `InputError`."""
     if standing is None:
         if (out / MANIFEST).exists():
             raise InputError(f"{out}: holds a run that is damaged; name another directory, or replace it with --force")
@@ -203,7 +207,7 @@ def refuse_standing(out: Path, standing: Results | None, wanted: dict[str, str])
 
 
 def refuse_left(out: Path, left: Results | None, wanted: dict[str, str]) -> None:
-    """Raises `InputError` where a process that died has left finished runs that are not these."""
+    """Refuses a place where a process that died left other finished runs, with `InputError`."""
     others = [run for run in left.runs if not is_wanted(run, left, wanted)] if left is not None else []
     if left is not None and others and all(not run.entry.get("cut_short") for run in others):
         raise InputError(
@@ -213,7 +217,7 @@ def refuse_left(out: Path, left: Results | None, wanted: dict[str, str]) -> None
 
 
 def opened(path: Path) -> Results | None:
-    """What can be read there."""
+    """Returns the results there, or None if they cannot be read."""
     try:
         return Results(path)
     except InputError:
@@ -221,7 +225,7 @@ def opened(path: Path) -> Results | None:
 
 
 def ended(left: Results | None, wanted: dict[str, str]) -> list[Run]:
-    """Those of these runs that ran to their end and are as they were written."""
+    """Returns those of these runs that ended and are unchanged since."""
     found = []
     for run in left.runs if left is not None else ():
         if left is not None and is_wanted(run, left, wanted) and not run.entry.get("cut_short"):
@@ -232,13 +236,13 @@ def ended(left: Results | None, wanted: dict[str, str]) -> list[Run]:
 
 
 def is_wanted(run: Run, of: Results, wanted: dict[str, str]) -> bool:
-    """Whether it is what this version would make of one of these runs, seed and all."""
+    """Returns whether this version would make the same of one of these runs, with its seed."""
     same = of.manifest["version"] == _core.version and of.manifest.get("build") == build()
     return same and run.label in wanted and run.entry["files"].get(SCENARIO) == wanted[run.label]
 
 
 def is_finished(out: Path, wanted: dict[str, Scenario]) -> bool:
-    """Whether these runs and no others stand there, complete and as they were written."""
+    """Returns whether the directory has exactly these runs, complete and unchanged."""
     standing = opened(out)
     digests = {label: digest_of_text(text_of(scenario)) for label, scenario in wanted.items()}
     if standing is None or standing.interrupted or [run.label for run in standing.runs] != list(wanted):
@@ -247,7 +251,7 @@ def is_finished(out: Path, wanted: dict[str, Scenario]) -> bool:
 
 
 def goes_on(out: Path, wanted: dict[str, Scenario], *, finished: bool) -> bool:
-    """Whether these runs may be written there as it is: nothing is there, or some of them; with `finished`, or all."""
+    """Returns whether these runs may be written there: nothing is there, or some of them, or with `finished` all."""
     if is_held(out):
         return False
     standing, left = opened(out), opened(partial(out))
@@ -263,7 +267,7 @@ def goes_on(out: Path, wanted: dict[str, Scenario], *, finished: bool) -> bool:
 
 
 def timings(of: Results | None) -> dict[str, dict[str, Any]]:
-    """Label to what was timed, as far as that can be read."""
+    """Returns the timing of each run by label, as far as it can be read."""
     with contextlib.suppress(InputError, KeyError, TypeError):
         return {row["label"]: row for row in of.timing["runs"]} if of is not None else {}
     return {}
@@ -274,12 +278,12 @@ def left_at(path: Path) -> str:
 
 
 def is_begun(out: Path) -> bool:
-    """Whether this process is writing it."""
+    """Returns whether this process is writing the directory."""
     return partial(out) in held
 
 
 def left_of(out: Path) -> str:
-    """What there is of a run that ends in the middle; a directory without a finished run goes."""
+    """Says what is left of an interrupted directory. A directory without a finished run is removed."""
     path = partial(out)
     if path not in held:
         return "nothing was finished"
@@ -291,12 +295,12 @@ def left_of(out: Path) -> str:
 
 @cache
 def build() -> str:
-    """The simulator itself: two of one version may still differ."""
+    """Returns a hash of the simulator itself. Two builds of one version may differ."""
     return disk.sha256(Path(str(_core.__file__)))[:16]
 
 
 def identity_of(scenario: Scenario) -> str:
-    """A resolved scenario without its names, in one line."""
+    """Returns a resolved scenario without its names, on one line."""
     return json.dumps({key: value for key, value in scenario.items() if key not in NAMES})
 
 
