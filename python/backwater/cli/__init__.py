@@ -55,7 +55,7 @@ def backwater(
 
 
 def tree() -> Iterator[tuple[str, Any]]:
-    """Every command with the words that call it, such as `plan bcc`; a family before its commands."""
+    """Yields every command with the words that call it, such as `plan bcc`. A family comes before its commands."""
     root: Any = typer.main.get_command(app)
     for name in COMMANDS:
         command = root.get_command(None, name)
@@ -66,7 +66,7 @@ def tree() -> Iterator[tuple[str, Any]]:
 
 
 def main() -> None:
-    """Whatever goes wrong is one message on stderr, and an exit code."""
+    """Runs the command line. Any failure becomes one message on stderr and an exit code."""
     try:
         sys.argv[1:] = texts(sys.argv[1:])
         sys.exit(app(standalone_mode=False, prog_name="backwater") or 0)
@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def texts(words: list[str]) -> list[str]:
-    """Arguments as text, whatever the locale; names of files and scenarios end up in documents that are.
+    """Returns the arguments as UTF-8, whatever the locale is, since file names go into documents.
 
     # Errors
     `InputError` on what is not UTF-8.
@@ -103,7 +103,7 @@ def texts(words: list[str]) -> list[str]:
 
 
 def bug(error: Exception) -> None:
-    """A failure that no input should cause."""
+    """Reports a failure that no input should cause."""
     from backwater.show.failures import Undrawn
     from backwater.sweep import SimulatorError
 

@@ -51,7 +51,7 @@ def check(
 
 
 def tell(first: str, name: str, estimate: estimates.Estimate) -> None:
-    """A table with a row for each run, and the whole in a sentence."""
+    """Prints a table with a row for each run, and a sentence on all runs."""
     table = terminal.Table(title=name, title_justify="left", title_style="bold")
     for heading in ("run", "scheme", "seeds", "flows", "packet-hops", "simulated", "time", "memory"):
         table.add_column(heading, justify="left" if heading in ("run", "scheme") else "right")

@@ -99,7 +99,7 @@ class Group(TyperGroup):
 
 
 def refuse_moved(words: list[str]) -> None:
-    """Refuses what an earlier version called otherwise.
+    """Refuses commands and options that had another name in an earlier version.
 
     # Errors
     `InputError` that names the new form.
@@ -118,7 +118,7 @@ def refuse_moved(words: list[str]) -> None:
 
 
 def load(name: str, entry: Entry) -> Any:
-    """The command, from its function's signature."""
+    """Makes a command from its function's signature."""
     module, _, function = entry.home.partition(":")
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     found = getattr(import_module(f"backwater.cli.{module}"), function)
@@ -127,7 +127,7 @@ def load(name: str, entry: Entry) -> Any:
 
 
 def parts(help_text: str) -> tuple[str, list[str]]:
-    """Sentences of a docstring, and the lines of its examples."""
+    """Returns the sentences of a docstring, and the lines of its examples."""
     sentences, _, examples = inspect.cleandoc(help_text).partition(EXAMPLES)
     return sentences.strip(), inspect.cleandoc(examples).splitlines() if examples.strip() else []
 
@@ -136,7 +136,7 @@ def parts(help_text: str) -> tuple[str, list[str]]:
 
 
 def with_common(params: list[Any]) -> list[Any]:
-    """The options that every command has stand before `--help`."""
+    """Adds the options of every command before `--help`."""
     *own, last = params
     last.rich_help_panel = EVERYWHERE
     last.help = "Print this help and exit."
@@ -149,7 +149,7 @@ def usage(argument: TyperArgument) -> str:
 
 
 def write_params(params: Iterable[Any], formatter: Any) -> None:
-    """Arguments, then options panel by panel, as they come; those without a panel first."""
+    """Writes the arguments, then the options by panel in their order. Options without a panel come first."""
     panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for param in params:
         if not param.hidden:
@@ -163,7 +163,7 @@ def write_params(params: Iterable[Any], formatter: Any) -> None:
 
 
 def name_of(param: Any) -> str:
-    """`-o, --out DIR`."""
+    """Returns the names of an option, such as `-o, --out DIR`."""
     if isinstance(param, TyperArgument):
         return usage(param)
     names = ", ".join(sorted(param.opts, key=len))
@@ -171,7 +171,7 @@ def name_of(param: Any) -> str:
 
 
 def told(param: Any) -> str:
-    """Its help, and the default where that is a value."""
+    """Returns the help of an option, and its default if that is a value."""
     text = re.sub(r"\s+", " ", param.help or "")
     if isinstance(param, TyperOption) and param.required:
         return f"{text} [required]"

@@ -86,7 +86,7 @@ def deadlock(
 
 
 def tell(path: Path, found: dict[str, search.Deadlock]) -> None:
-    """What goes round in each run; runs with the same cycles together."""
+    """Prints the cycles of each run. Runs with the same cycles are printed together."""
     for labels, one in together(found):
         terminal.answer(f"{path}: {', '.join(labels)}")
         for line in words.told(one):
@@ -94,7 +94,7 @@ def tell(path: Path, found: dict[str, search.Deadlock]) -> None:
 
 
 def write_scenario(file: Path, text_at: Callable[[Path], str], sets: list[str], scale: str | None) -> None:
-    """Only what can be loaded: some schemes refuse an `elide` that another needs. `text_at` says what stands there."""
+    """Writes a scenario if it can be loaded. `text_at` returns its text."""
     text = text_at(file)
     with disk.errors(file), disk.scratch(file) as place:
         trial = place / file.name
@@ -109,7 +109,7 @@ def write_scenario(file: Path, text_at: Callable[[Path], str], sets: list[str], 
 
 
 def together(found: dict[str, search.Deadlock]) -> list[tuple[list[str], search.Deadlock]]:
-    """Runs of which the same is told, in the order of the first of each."""
+    """Groups runs with the same text, in the order of the first run of each group."""
     groups: dict[tuple[Any, ...], list[str]] = {}
     for label, one in found.items():
         groups.setdefault(words.key(one), []).append(label)

@@ -45,7 +45,7 @@ def doctor(as_json: Json = False) -> None:
 
 
 def facts() -> dict[str, Any]:
-    """By name; None for what the system does not say."""
+    """Returns facts by name. A fact is None if the system does not say."""
     runs = Path("runs").absolute()
     standing = next(place for place in (runs, *runs.parents) if place.is_dir())
     return {

@@ -28,7 +28,7 @@ def set_color(ctx: typer.Context, value: str | None) -> None:
 
 
 def apply() -> None:
-    """Tells the terminal, once it is there: its module takes longer to import than `--version` may."""
+    """Applies the options to the terminal, if its module is imported. To import it would make `--version` slow."""
     if "backwater.terminal" in sys.modules or chosen["quiet"] or chosen["color"] != "auto":
         from backwater import terminal
 
@@ -46,12 +46,12 @@ def declared(
         ),
     ] = None,
 ) -> None:
-    """A signature with the options that every command has."""
+    """Declares the options that every command has."""
 
 
 @cache
 def options(panel: str) -> list[Any]:
-    """The options, listed in this panel of a help."""
+    """Returns the options of every command, for this panel of the help."""
     app = typer.Typer(add_completion=False)
     app.command()(declared)
     params: list[Any] = typer.main.get_command(app).params

@@ -18,7 +18,7 @@ FAILED, BAD_INPUT, BUG = 1, 2, 70
 
 @contextlib.contextmanager
 def stoppable(left: Callable[[], str]) -> Iterator[signals.Stop]:
-    """A part of the work that a signal winds down; `left` is what there is of it if it does not end in time."""
+    """Marks work that a signal stops. `left` says what is left if the work does not end in time."""
     stop = signals.Stop()
     try:
         with signals.during(stop, left):

@@ -27,7 +27,7 @@ from backwater.writer import is_begun, left_at, left_of
 
 
 class Told(Enum):
-    """How much is printed of claims: how many failed, how many had each verdict, or the table."""
+    """How much of the claims is printed: the failed ones in a line, the count of each verdict, or the table."""
 
     FAILED = "failed"
     COUNTS = "counts"
@@ -36,7 +36,7 @@ class Told(Enum):
 
 @dataclass(frozen=True)
 class Chosen:
-    """An experiment, where it goes, and what hears of it as soon as its report is written."""
+    """An experiment, its directory, and the function to call when its report is written."""
 
     experiment: Experiment
     place: Path
@@ -52,7 +52,7 @@ def run_all(
     store: Path | None = None,
     on: str | None = None,
 ) -> int:
-    """Runs, tells of each when all of its runs are there, and says how to exit; `on` names a cluster."""
+    """Runs experiments, reports each when its runs are complete, and returns the exit code. `on` names a cluster."""
     if on is not None:
         address_of(on)  # Before anything is written.
     if on is not None and recorded:
@@ -90,7 +90,7 @@ def run_all(
 
 
 class Publisher:
-    """Judges and draws experiments that are complete, one after another, while the next run."""
+    """Judges and draws complete experiments one by one, while the next ones run."""
 
     def __init__(self, code: int) -> None:
         self.left: list[Path] = []
@@ -102,14 +102,14 @@ class Publisher:
         self._thread.start()
 
     def put(self, one: Chosen, place: Path) -> None:
-        """Is drawn when those before it are; raises what went wrong with one of these."""
+        """Queues an experiment. It raises the error of an earlier one, if there was any."""
         if self._failure is not None:
             raise self._failure
         self.left.append(place)
         self._queue.put((one, place))
 
     def finish(self) -> int:
-        """Waits until all are drawn; says how to exit."""
+        """Waits until all experiments are drawn, and returns the exit code."""
         self._queue.put(None)
         self._thread.join()
         if self._failure is not None:
@@ -127,7 +127,7 @@ class Publisher:
 
 
 def publish(one: Chosen, done: Results) -> int:
-    """Judges and draws what is safe on the disk, tells, and says how to exit."""
+    """Judges, draws and reports a complete experiment, and returns the exit code."""
     print_runs(done)
     code = 0
     try:
@@ -154,7 +154,7 @@ def publish(one: Chosen, done: Results) -> int:
 
 
 def again(one: Chosen) -> int:
-    """Of one that was finished before: draws what an interruption kept from being drawn, and says how to exit."""
+    """Draws an experiment that was finished before but not drawn, and returns the exit code."""
     done = Results(one.place)
     code = FAILED if any(row["verdict"] == "fail" for row in done.claims) else 0
     if not is_drawn(one.place):
@@ -165,7 +165,7 @@ def again(one: Chosen) -> int:
 
 
 def tell_left(done: Results, place: Path) -> None:
-    """What there is of one that was interrupted on its way to `place`."""
+    """Reports the finished runs of an experiment that was interrupted before it got to `place`."""
     print_runs(done)
     if done.path != place:
         say(f"{signals.name()}: {place} stays as it was")
@@ -173,13 +173,13 @@ def tell_left(done: Results, place: Path) -> None:
 
 
 def undrawn(places: list[Path]) -> str:
-    """What there is of experiments whose runs are complete, and nothing more."""
+    """Says what is left of experiments whose runs are complete, but which are not drawn."""
     if len(places) == 1:
         return f"the runs are in {places[0]}; `backwater report {places[0]}` writes what is missing"
     return f"{len(places)} experiments are complete in {places[0].parent} and not drawn; the same command draws them"
 
 
 def left_in(places: list[Path]) -> str:
-    """What there is of experiments that end in the middle."""
+    """Says what is left of interrupted experiments."""
     left = [left_of(place) for place in places if is_begun(place)]
     return "\n".join(left) or "nothing was finished"

@@ -26,7 +26,7 @@ FLOWS = 2**32 - 1
 
 @dataclass(frozen=True)
 class Asked:
-    """Which flows of each run to explain: those of these numbers, or the tail of a class and a range of sizes."""
+    """Which flows of each run to explain: some by number, or the tail of a class and a range of sizes."""
 
     flows: list[int]
     flow_class: str | None
@@ -35,7 +35,7 @@ class Asked:
     percentile: float
 
     def explained(self, run: results.Run) -> explaining.Explained:
-        """Runs `run` again with these flows followed."""
+        """Runs `run` again and follows these flows."""
         table, tail = run.table("flows"), None
         if self.flows:
             chosen = explaining.numbered(table, self.flows)
@@ -175,7 +175,7 @@ def explain(
 
 
 def tell(explained: explaining.Explained, run: results.Run, worst: int) -> None:
-    """Flows of a run one by one, and a tail as a whole."""
+    """Prints flows of a run one by one, and a tail as a whole."""
     terminal.say(f"{run.label}: the same run (digest {run.digest[:16]})")
     if explained.tail is not None:
         terminal.answer(explained_page.told(explained))

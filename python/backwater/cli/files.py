@@ -98,7 +98,7 @@ def export_hpcc(
 
 
 def named(runs: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """The run of a plan with this label, or all seeds of a variant."""
+    """Returns the run of a plan with this label, or all seeds of a variant."""
     exact = [run for run in runs if run["label"] == name]
     seeds = [run for run in runs if results.without_seed(run["label"], run["params"]) == name]
     return exact or seeds or [run for run in runs if run["params"].get("variant") == name]

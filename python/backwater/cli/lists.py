@@ -73,7 +73,7 @@ def workloads(as_json: Json = False) -> None:
 
 
 def workload(name: str) -> dict[str, Any]:
-    """A table of flow sizes: its points in bytes and shares, and the mean of the sizes drawn."""
+    """Returns a table of flow sizes: its points in bytes and shares, and the mean of the drawn sizes."""
     table, (mean, _) = json.loads(_core.size_table(name))
     points = table["points"]
     return {
@@ -131,7 +131,7 @@ def runs(
 
 
 def run_directories(place: Path) -> list[Path]:
-    """Directories with a manifest, at most three levels down, the newest last.
+    """Returns directories with a manifest, at most three levels down, the newest last.
 
     # Errors
     `InputError` if there is no such directory.
@@ -149,7 +149,7 @@ def run_directories(place: Path) -> list[Path]:
 
 
 def newest(place: Path) -> Path:
-    """The run directory that was written last.
+    """Returns the run directory that was written last.
 
     # Errors
     `InputError` if there is none.
@@ -160,7 +160,7 @@ def newest(place: Path) -> Path:
 
 
 def print_rows(rows: Sequence[dict[str, Any]], headings: list[str], as_json: bool) -> None:
-    """Some columns as a table, or everything as JSON."""
+    """Prints some columns as a table, or everything as JSON."""
     if as_json:
         printing.print_json(rows)
         return

@@ -59,7 +59,7 @@ def short(text: object) -> str:
 
 
 def unpercented(change: str) -> str:
-    """`load=60%` as `load=0.6`; text in quotes stays as it is."""
+    """Turns `load=60%` into `load=0.6`. Text in quotes stays as it is."""
     key, equals, value = change.partition("=")
     if not equals or '"' in value or "'" in value:
         return change
@@ -72,7 +72,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {"N": whole(), "X": real}
 
 
 def valued(name: str, metavar: str, told: str, panel: str) -> Any:
-    """An option with a value, for `Annotated`."""
+    """Declares an option with a value, for `Annotated`."""
     return typer.Option(name, metavar=metavar, parser=PARSERS.get(metavar), help=told, rich_help_panel=panel)
 
 
@@ -158,12 +158,12 @@ RunDirs = Annotated[list[Path], typer.Argument(metavar="DIR", help="Name run dir
 
 
 def all_sets(sets: list[str] | None, seeds: int | None) -> list[str]:
-    """Changes that `--set` and `--seeds` ask for."""
+    """Returns the changes that `--set` and `--seeds` ask for."""
     return [*map(unpercented, sets or []), *([] if seeds is None else [f"seeds.count={seeds}"])]
 
 
 def quantity(option: str, text: str | None, units: tuple[str, ...]) -> float | None:
-    """An option with a unit, in its base unit."""
+    """Reads an option with a unit, and returns it in the base unit."""
     if text is None:
         return None
     parts = measured.quantity(text)

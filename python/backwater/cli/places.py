@@ -14,7 +14,7 @@ from backwater.writer import Writer, goes_on, is_finished
 
 
 def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:
-    """Where each experiment goes: DIR itself for one, a directory in DIR for each of several.
+    """Returns the directory of each experiment: DIR itself for one, a directory in DIR for each of several.
 
     Without DIR names under `runs/` that are free, or that hold what an interrupted command had done of the same.
     """
@@ -30,7 +30,7 @@ def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:
 
 
 def named(opened: list[Experiment], into: Path, takes: Callable[[Path, Experiment], bool]) -> list[Path]:
-    """A directory for each experiment: the first by its name that it may take and no other has."""
+    """Returns a directory for each experiment: the first one by its name that is free for it."""
     places: list[Path] = []
     for experiment in opened:
         place = into / Path(experiment.invocation[-1]).stem
@@ -41,12 +41,12 @@ def named(opened: list[Experiment], into: Path, takes: Callable[[Path, Experimen
 
 
 def is_drawn(place: Path) -> bool:
-    """Whether its page is there, which is written last."""
+    """Returns whether the report is there, which is written last."""
     return (place / report.PAGE).exists()
 
 
 def unfinished(experiments: list[Experiment], places: list[Path], threads: int | None, force: bool) -> list[bool]:
-    """Which of them have to run: of several, those that are finished do not, unless all are, with their pages.
+    """Returns which experiments have to run. Of several, finished ones do not, unless all are finished and drawn.
 
     # Errors
     `InputError` where one cannot be written, before the first runs.

@@ -25,7 +25,7 @@ FAR = 0.25
 
 
 def print_runs(done: Results) -> None:
-    """A table with a row for each run, and what to say of loads that are far from what was asked."""
+    """Prints a table with a row for each run, and sentences on loads that are far from the ones asked."""
     if out.quiet_notes:
         return
     scale = f", scale {done.manifest['scale']}" if done.manifest["scale"] else ""
@@ -63,7 +63,7 @@ def print_runs(done: Results) -> None:
 
 
 def far_loads(runs: Sequence[Run]) -> list[str]:
-    """What it means that a class of flows has another load than asked, in two sentences of one class each."""
+    """Explains why classes of flows have another load than asked: at most two sentences for each class."""
     by_class: dict[str, list[tuple[Run, dict[str, Any]]]] = {}
     for run in runs:
         for load in run.summary["load"]:
@@ -92,12 +92,12 @@ def far_loads(runs: Sequence[Run]) -> list[str]:
 
 
 def apart(load: dict[str, Any]) -> float:
-    """Relative difference of a load from the one that was asked."""
+    """Returns the relative difference of a load from the one asked."""
     return abs(load["realised"] / load["asked"] - 1)
 
 
 def computed(table: Table, runs: list[Run]) -> Table:
-    """What each of these came to: a column for each result."""
+    """Fills a table of computations: a column for each result."""
     names = list(dict.fromkeys(name for one in runs for name in one.summary.get("results", {})))
     for name in names:
         table.add_column(name, justify="right", overflow="fold")
@@ -108,7 +108,7 @@ def computed(table: Table, runs: list[Run]) -> Table:
 
 
 def loads(rows: list[dict[str, Any]]) -> tuple[str, Text]:
-    """Each class's load as asked and as realised, which is red where chance does not explain the difference."""
+    """Returns each class's load as asked and as realised. It is red if chance does not explain the difference."""
     asked = [row for row in rows if row["asked"] is not None]
     names = [f"{row['class']} " if len(asked) > 1 else "" for row in asked]
     realised = [
@@ -124,7 +124,7 @@ def loads(rows: list[dict[str, Any]]) -> tuple[str, Text]:
 
 
 def ending(done: Results) -> list[str]:
-    """Who wins by how much, where the report is, and what to try next."""
+    """Returns the last lines: who wins by how much, where the report is, and what to try next."""
     place = done.path
     return [
         *([" ".join(done.answer)] if done.answer else []),
@@ -134,7 +134,7 @@ def ending(done: Results) -> list[str]:
 
 
 def tried_next(done: Results) -> str:
-    """The command that is most useful now."""
+    """Returns the command that is most useful next."""
     place = done.path
     simulated = [run for run in done.runs if "flows" in run.summary]
     if not simulated:
@@ -150,7 +150,7 @@ def tried_next(done: Results) -> str:
 
 
 def told_claims(done: Results) -> list[str]:
-    """How many claims have each verdict, and how to see them."""
+    """Returns how many claims have each verdict, and how to see them."""
     verdicts = Counter(row["verdict"] for row in done.claims)
     if not verdicts:
         return []
@@ -169,7 +169,7 @@ def told_claims(done: Results) -> list[str]:
 
 @contextlib.contextmanager
 def quietly(wanted: bool) -> Iterator[None]:
-    """Within, nothing but JSON is to be printed: notes and progress are left out."""
+    """Within, notes and progress are left out if `wanted`, so that only JSON is printed."""
     before = out.quiet_notes
     out.quiet_notes = before or wanted
     try:
@@ -183,7 +183,7 @@ def print_json(value: Any) -> None:
 
 
 def print_results_json(places: Sequence[Path]) -> None:
-    """Each directory with its runs, their summaries, the answer and the claims."""
+    """Prints each directory as JSON: its runs, their summaries, the answer and the claims."""
     print_json([results_json(Results(place)) for place in places])
 
 
@@ -205,7 +205,7 @@ def results_json(done: Results) -> dict[str, Any]:
 
 
 def print_claims(rows: list[dict[str, Any]]) -> None:
-    """The table of claims: what each expects, what was measured, and its verdict."""
+    """Prints the table of claims: the expectation, the measurement and the verdict of each."""
     if not rows:
         return
     table = Table(title="Claims", title_justify="left", title_style="bold")
@@ -230,6 +230,6 @@ def seeds_of(done: Results) -> str:
 
 
 def with_more(first: str | Text, more: list[str]) -> Text:
-    """What a cell has, and beneath it what there is to say of that."""
+    """Returns the text of a cell with notes below it."""
     head = Text(first) if isinstance(first, str) else first
     return Text("\n").join([head, *(Text(line, "dim") for line in more if line)])

@@ -91,7 +91,7 @@ def reproduce(
     rows: dict[Path, list[dict[str, Any]]] = {one.path: [] for one in opened}
 
     def publish(one: api.Experiment, done: api.Results) -> None:
-        """After each, for what is there if this ends before the last."""
+        """Writes the ledger after each experiment, so that an early end loses nothing."""
         rows[one.path] = done.claims
         if ledger_file is not None:
             ledger.merge(ledger_file, ledger.rows(identifiers[one.path], done, one.command(None)))

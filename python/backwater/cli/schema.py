@@ -56,5 +56,5 @@ def schema(
 
 
 def shown(kind: str) -> str:
-    """A column's type as Arrow has it; `cat` is text out of few."""
+    """Returns a column's type as in Arrow. `cat` is text with few values."""
     return str(tables.ARROW[kind]) if kind in tables.ARROW else {"cat": "string", **summaries.NAMES}.get(kind, kind)

@@ -51,7 +51,7 @@ def show(
 
 
 def facts() -> dict[str, dict[str, Any]]:
-    """Schemes with their presets, size tables and chips by name."""
+    """Returns schemes, size tables and chips by name."""
     return {
         **{
             one["name"]: {key: one[key] for key in ("name", "title", "summary", "source")}
@@ -63,7 +63,7 @@ def facts() -> dict[str, dict[str, Any]]:
 
 
 def preset(scheme: str) -> dict[str, Any]:
-    """The values that a scheme sets on one switch of 100 Gbps ports: those of its switches and hosts."""
+    """Returns the values that a scheme sets for switches and hosts, on one switch of 100 Gbps ports."""
     source = {
         "scheme": scheme,
         "topology": {"kind": "single-switch", "hosts": 4, "rate": "100 Gbps", "delay": "1 us"},
@@ -75,7 +75,7 @@ def preset(scheme: str) -> dict[str, Any]:
 
 
 def found_experiment(name: str) -> str:
-    """The full name of one experiment, `bfc-fig9` for `fig9`.
+    """Returns the full name of one experiment, such as `bfc-fig9` for `fig9`.
 
     # Errors
     `InputError` with the nearest name, where there is none or there are several.

@@ -48,7 +48,7 @@ Budget = Annotated[
 
 @dataclass(frozen=True)
 class Goal:
-    """As many claims may stay undecided, and as long may it take."""
+    """The goal of `--until`: how many claims may stay undecided, and how long it may take."""
 
     wanted: int
     budget_s: float
@@ -59,7 +59,7 @@ class Goal:
         again: Callable[[runner.Chosen, int], runner.Chosen],
         run: Callable[[list[runner.Chosen], bool], int],
     ) -> int:
-        """Runs experiments, and those with too much undecided again with twice the seeds, and so on; says how to exit.
+        """Runs experiments again and again, with twice the seeds each time, until few claims are undecided.
 
         `again` is one of them with so many seeds. `run` says how to exit after a round; its second argument is whether
         it replaces what is there.
@@ -81,7 +81,7 @@ class Goal:
         return max([FAILED if failed else 0, *(code for code in codes if code > FAILED)])
 
     def next(self, done: api.Results) -> int | None:
-        """How many seeds the next round has; None where nothing is left to settle, or nothing can be."""
+        """Returns the seeds of the next round, or None if nothing is left to decide or nothing can be."""
         left = [row["claim"] for row in done.claims if row["verdict"] == "undecided"]
         if len(left) <= self.wanted or done.interrupted:
             return None
@@ -107,7 +107,7 @@ def plural(n: int, what: str) -> str:
 
 
 def goal(until: str | None, budget: str | None) -> Goal | None:
-    """What the two options ask for; None without.
+    """Returns the goal of both options, or None without them.
 
     # Errors
     `InputError` where they do not say.
