@@ -255,6 +255,26 @@ def test_what_only_some_runs_record_is_folded_and_drawn_when_it_is_unfolded(
     )
 
 
+def test_drops_are_told_by_reason_in_words(browser: chromium.Page, smoke: Path, tmp_path: Path) -> None:
+    """Frames that links lose are no drops of switches: beside them stood "share of data lost: 0 %"."""
+    fault = [{"link": ["leaf0", "spine1"], "loss": 0.05, "down": [["10 us", "30 us"]]}]
+    done = Experiment(smoke, fault=fault).simulate(tmp_path / "faulty")
+    drops = {reason: n for reason, n in done.runs[0].summary["drops"].items() if n}
+    assert set(drops) == {"link-loss", "link-down"}
+    page = done.path / "report.html"
+    page.write_text(report.render(page_data(done)))
+    look(browser, page)
+    cells = dict(
+        browser.evaluate(
+            "[...document.querySelectorAll('#drops td')].map((one) => [one.dataset.name, one.textContent])"
+        )
+    )
+    assert cells["lost on a link"] == str(drops["link-loss"])
+    assert cells["link down"] == str(drops["link-down"])
+    assert cells["dropped in all"] == str(sum(drops.values()))
+    assert cells["share of data dropped by switches"] == "0 %"
+
+
 def test_legends_and_tables_show_the_dashes_of_lines(browser: chromium.Page, like_figure_9: Results) -> None:
     """Of more than eight variants two have one colour."""
     data = page_data(like_figure_9)

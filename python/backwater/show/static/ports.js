@@ -50,17 +50,21 @@ const pools = () => {
       { name: "dropped, above threshold" }, { name: "marked by queue" }, { name: "marked by pool alone" }], rows, "Memory management units"));
 };
 
+// Reasons of drops as the tables have them, in words.
+const REASONS = { buffer: "buffer full", headroom: "headroom full", "link-loss": "lost on a link", "link-down": "link down", "no-route": "no route",
+  paused: "queue paused", nic: "NIC's queue full", "not-ect": "marked but not ECN-capable" };
+
 const drops = () => {
   const reasons = unique(runs.flatMap((run) => Object.keys(run.summary.drops).filter((reason) => run.summary.drops[reason] > 0)));
   const retries = (run) => run.summary.flows.retransmitted_packets;
   // Columns that only some transports have.
   const extra = [
-    ["share of data lost", (run) => run.summary.loss?.share, percent],
+    ["share of data dropped by switches", (run) => run.summary.loss?.share, percent],
     ["timeouts", (run) => run.summary.timeouts?.total, whole],
     ["flows that timed out", (run) => run.summary.timeouts?.flows, whole],
   ].filter(([, read]) => runs.some((run) => read(run) !== undefined && read(run) !== null));
   return section("drops", "Drops and queue sharing", { note: "Packets lost by reason, packets sent again, and flows that had to share a queue." },
-    table([{ name: "run", text: true }, ...reasons.filter((name) => name !== "credit").map((name) => ({ name })), { name: "dropped" }, ...(reasons.includes("credit") ? [{ name: "credits dropped by design" }] : []), ...extra.map(([name]) => ({ name })), { name: "retransmitted" },
+    table([{ name: "run", text: true }, ...reasons.filter((name) => name !== "credit").map((name) => ({ name: REASONS[name] ?? name })), { name: "dropped in all" }, ...(reasons.includes("credit") ? [{ name: "credits dropped by design" }] : []), ...extra.map(([name]) => ({ name })), { name: "retransmitted" },
       { name: "queue assignments" }, { name: "shared" }],
       runs.map((run) => {
         const { assignments, collisions } = run.summary.collisions;
