@@ -252,7 +252,7 @@ def run_named(name: str) -> dict[str, object]:
 def test_a_figure_that_fails_leaves_the_rest(
     smoke: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ValueError("no such colour")
 
     monkeypatch.setattr(figures, "slowdown", broken)

@@ -276,7 +276,7 @@ def test_the_command_prints_tables_json_or_the_configuration_alone(cli: Cli, tmp
         (["--rtt", "1.2.3 us"], "--rtt 1.2.3 us"),
         (["--rtt", "us"], "--rtt us"),
         (["--rtt", "0 us"], "--rtt 0 ns"),
-        (["--chip", "tomahawk9"], "--chip tomahawk9: expected one of broadcom-56538"),
+        (["--chip", "tomahawk9"], "--chip tomahawk9: did you mean tomahawk"),
         (["--alpha", "1/0"], "--alpha 1/0"),
         (["--alpha", "x"], "--alpha x: expected numbers"),
         (["--alpha", "1/4"], "--alpha 0.25: expected more than"),
