@@ -106,7 +106,7 @@ def test_the_command_line_runs_an_experiment_by_name(cli: Cli, tmp_path: Path, m
     assert (tmp_path / "there" / "report.html").is_file(), done.stderr
     refused = cli("run", str(experiments.known()["bfc-fig9"].with_suffix(experiments.CLAIMS)))
     assert refused.returncode == 2
-    assert "fig9.claims.toml: a claims file, which nothing can be run from: expected its scenario, " in refused.stderr
+    assert "fig9.claims.toml: is a claims file, which cannot be run: expected its scenario, " in refused.stderr
 
 
 @pytest.mark.parametrize(("former", "name"), [("hpcc-pfc", "hpcc-nopfc"), ("hpcc-pfc+dqa", "hpcc-nopfc+dqa")])

@@ -19,7 +19,7 @@ create_exception!(
     _core,
     InputError,
     PyValueError,
-    "What the user gave cannot be used; the message says where and why."
+    "Refuses bad input. The message names the place, the value and what is allowed."
 );
 
 /// Attributes of an `InputError` beside its message; `None` where an error has none.

@@ -37,7 +37,7 @@ pub(crate) fn check(figure: &Table, variants: &[&str], sweep: Option<&Table>, pl
             }
             // Runs that differ only in their seed are drawn as one.
             None if swept.iter().any(|key| *key != "seed") || items(value).is_some() => {
-                let problem = "missing: expected where it stands on the swept axis";
+                let problem = "missing: expected its place on the swept axis";
                 return Err(Error { value: None, ..point.error(key("at"), problem) });
             }
             _ => {}

@@ -40,7 +40,7 @@ pub(crate) fn of(table: &Node, seed: Option<&Node>, sweep: Option<&Node>) -> Res
     }
     let count = number(table.get("count")).unwrap_or(1);
     if let Some(swept) = sweep.and_then(|sweep| sweep.get("seed")) {
-        return Err(swept.error("sweep.seed", "there is [seeds] too: expected one of both"));
+        return Err(swept.error("sweep.seed", "given beside [seeds]: expected one of the two"));
     }
     if let Some(fixed) = table.get("fixed").filter(|_| count > 1) {
         return Err(

@@ -8,7 +8,7 @@ use backwater_types::Bytes;
 
 use crate::error::Error;
 use crate::model::{SizeTable, Sizes};
-use crate::suggest::hint;
+use crate::suggest::expected;
 
 macro_rules! tables {
     ($($name:literal: $path:literal,)*) => {
@@ -163,8 +163,7 @@ pub(crate) fn check(sizes: &Sizes) -> Result<(), (String, String)> {
     match sizes {
         Sizes::Table(name) if table(name).is_none() => {
             let known: Vec<&str> = names().collect();
-            let hint = hint(name, known.iter().copied());
-            Err(("table".into(), format!("unknown table; {hint}expected one of {}", known.join(", "))))
+            Err(("table".into(), format!("unknown table; {}", expected(name, &known, "backwater list workloads"))))
         }
         Sizes::Table(_) => Ok(()),
         Sizes::File(_) => {

@@ -60,6 +60,9 @@ impl Checker<'_> {
             },
             ("number", Value::Int(_)) => self.check_bounds(schema, node, key),
             ("number", Value::Float(x)) if x.is_finite() => self.check_bounds(schema, node, key),
+            ("number", Value::Float(_)) => {
+                Err(node.error(key, format!("expected {}, and a finite one", self.expected(schema))))
+            }
             _ => Err(wrong()),
         }
     }

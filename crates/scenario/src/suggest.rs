@@ -2,6 +2,8 @@
 
 /// Longest word that is compared; longer ones are no slips, and comparing them would take long.
 const WORD_MAX: usize = 100;
+/// More names than these do not help in an error.
+const MANY: usize = 12;
 
 /// Returns the allowed name closest to `word`, if it is close enough to be a slip; or else the first that `word` is a
 /// beginning of.
@@ -23,6 +25,16 @@ fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option
 /// Returns `did you mean "bfc"? `, or nothing, to go before the list of allowed names.
 pub(crate) fn hint<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> String {
     closest(word, allowed).map_or(String::new(), |name| format!("did you mean \"{name}\"? "))
+}
+
+/// Returns what was expected in place of `word`: the closest name, and all allowed names, or if they are many the
+/// command that lists them.
+pub(crate) fn expected(word: &str, allowed: &[&str], command: &str) -> String {
+    let hint = hint(word, allowed.iter().copied());
+    match allowed.len() {
+        0..=MANY => format!("{hint}expected one of {}", allowed.join(", ")),
+        many => format!("{hint}expected one of the {many} names that `{command}` lists"),
+    }
 }
 
 /// Counts the edits from `a` to `b`: insert, delete, replace, or swap two neighbours (optimal string alignment).
@@ -56,5 +68,16 @@ mod tests {
         assert_eq!(closest("colour", keys), None);
         assert_eq!(closest("google", ["fb_hadoop", "google_rpc", "google_rpc_bfc_authors"]), Some("google_rpc"));
         assert_eq!(distance("bcf", "bfc"), 1);
+    }
+
+    #[test]
+    fn many_names_are_left_to_the_command_that_lists_them() {
+        let names: Vec<String> = (0..13).map(|i| format!("name{i}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(
+            expected("nam3", &names, "backwater list names"),
+            "did you mean \"name3\"? expected one of the 13 names that `backwater list names` lists"
+        );
+        assert_eq!(expected("x", &names[..2], "backwater list names"), "expected one of name0, name1");
     }
 }

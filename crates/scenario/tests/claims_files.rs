@@ -174,7 +174,7 @@ fn a_key_stands_in_one_of_the_two() {
 fn claims_alone_cannot_be_run() {
     let files = [("s.toml", SCENARIO), ("s.claims.toml", CLAIMS), ("t.toml", "extends = \"s.claims.toml\"\n")];
     let place = Place::new("alone", &files);
-    let said = "a claims file, which nothing can be run from: expected its scenario, s.toml";
+    let said = "is a claims file, which cannot be run: expected its scenario, s.toml";
     assert_eq!(place.refusal("s.claims.toml"), format!("s.claims.toml: {said}"));
     assert_eq!(place.refusal("t.toml"), format!("t.toml:1: extends = \"s.claims.toml\": {said}"));
 }

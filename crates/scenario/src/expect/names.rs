@@ -157,7 +157,8 @@ impl Scope<'_> {
         let each = self.table.get("each").and_then(Node::table);
         if kinds(table) == 0 && each.map_or(0, kinds) != 1 {
             let all: Vec<&str> = LEAVES.iter().map(|(leaf, ..)| *leaf).collect();
-            let problem = format!("says not what is measured: expected one of {}, here or in `each`", all.join(", "));
+            let problem =
+                format!("does not say what is measured: expected one of {}, here or in `each`", all.join(", "));
             return Err(node.error(key, problem));
         }
         let asked = LEAVES
@@ -176,7 +177,7 @@ impl Scope<'_> {
         // A panel draws several seeds as one by default.
         let together = self.names.seeds || self.table.contains_key("over") || !self.table.contains_key("kind");
         if let Some(spread) = table.get("spread").filter(|_| !together) {
-            let problem = "nothing makes several points one: expected [seeds], or `over` in the expectation";
+            let problem = "a spread is that of several points: expected [seeds], or `over` in the expectation";
             return Err(spread.error(format!("{key}.spread"), problem));
         }
         for (name, value) in table {
@@ -333,7 +334,7 @@ impl Scope<'_> {
             return wrong("high", "below `low`: expected at least as much");
         }
         if matches!(self.text("kind"), "ratio" | "between") && number("low").or(number("high")).is_none() {
-            return wrong("kind", "without a bound: expected `low`, `high` or both");
+            return wrong("kind", "has no bound: expected `low`, `high` or both");
         }
         for (key, least) in [("times", 1.0), ("tolerance", 0.0), ("slack", 0.0)] {
             if number(key).is_some_and(|x| x < least) {

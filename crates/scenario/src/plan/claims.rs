@@ -23,7 +23,7 @@ const FIGURE_KEYS: [&str; 3] = ["finding", "missing", "published"];
 /// belongs to a scenario, or one that the scenario has too.
 pub(super) fn read(path: &Path) -> Result<Node, Error> {
     if let Some(scenario) = scenario_of(path) {
-        let problem = format!("a claims file, which nothing can be run from: expected its scenario, {scenario}");
+        let problem = format!("is a claims file, which cannot be run: expected its scenario, {scenario}");
         return Err(Error::at(path.display().to_string(), problem));
     }
     let mut document = document(path)?;
@@ -66,7 +66,7 @@ fn check_keys(scenario: &Table, claims: &Table, above: &str, allowed: &[&str], p
             let hint = hint(key, allowed.iter().copied());
             let expected = allowed.iter().map(|key| format!("{above}{key}")).collect::<Vec<_>>().join(", ");
             let problem =
-                format!("not a key of a claims file; {hint}expected one of {expected}; others go into {file}");
+                format!("not a key of a claims file; {hint}expected one of {expected}; all other keys go into {file}");
             return Err(node.error(format!("{above}{key}"), problem));
         }
         let both_tables = node.table().is_some() && key == "figure";

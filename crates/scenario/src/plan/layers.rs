@@ -4,7 +4,7 @@
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
 use crate::plan::sources::{Override, refuse_plan_key};
-use crate::suggest::hint;
+use crate::suggest::expected;
 use crate::{chips, merge, presets, validate};
 
 /// Sets the keys of `overrides` in turn.
@@ -56,8 +56,7 @@ fn chip_of(named: &[Option<&Node>], key: &str) -> Result<Table, Error> {
     let Some((node, name)) = named.and_then(|node| Some((node, node.text()?))) else { return Ok(Table::new()) };
     chips::chip(name).cloned().ok_or_else(|| {
         let names: Vec<&str> = chips::chips().iter().map(|chip| chip.name).collect();
-        let hint = hint(name, names.iter().copied());
-        node.error(format!("{key}.chip"), format!("unknown chip; {hint}expected one of {}", names.join(", ")))
+        node.error(format!("{key}.chip"), format!("unknown chip; {}", expected(name, &names, "backwater list chips")))
     })
 }
 

@@ -64,7 +64,7 @@ fn extend(mut document: Node, dir: &Path, chain: &mut Vec<PathBuf>) -> Result<No
         return Err(extends.error("extends", problem));
     }
     if chain.contains(&identity(&path)) {
-        return Err(extends.error("extends", "goes round in a circle: expected a file that does not extend this one"));
+        return Err(extends.error("extends", "extends this file in turn: expected a file that does not"));
     }
     let base = claims::read(&path)
         .map_err(|error| if error.place == name { extends.error("extends", error.problem) } else { error })?;

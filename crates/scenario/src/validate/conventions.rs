@@ -18,11 +18,11 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
         format!("ACKs among the data need one queue a port, or one for each traffic class; {schemes}")
     })?;
     doc.need(!finer || *hosts == Hosts::Rings, "conventions.hosts", || {
-        format!("HPCC's simulator knows no BFC and nothing finer: its NIC has one class to pause; {schemes}")
+        format!("HPCC's simulator has no BFC, and its NIC pauses a whole class; {schemes}")
     })?;
     doc.need(switch.priority_groups == 1 || *hosts == Hosts::Rings, "conventions.hosts", || {
         format!(
-            "HPCC's simulator's NIC takes turns over flows of all classes; expected \"rings\", or {}.priority_groups = 1",
+            "the NIC of HPCC's simulator serves the flows of all classes in turn; expected \"rings\", or {}.priority_groups = 1",
             part.key
         )
     })?;
@@ -33,7 +33,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     })?;
     let whole = *memory == Memory::HpccSim && *hosts == Hosts::Rings && classes;
     doc.need(!whole, "conventions.hosts", || {
-        "HPCC's simulator pauses class by class, and these hosts stop as a whole; expected \"hpcc-sim\", or one queue a port".into()
+        "HPCC's simulator pauses single classes, and these hosts stop altogether; expected \"hpcc-sim\", or one queue a port".into()
     })?;
     let alpha = switch.pfc.alpha;
     let shift = alpha <= 1.0 && (0..=16).any(|shift| alpha == 1.0 / (1u32 << shift) as f64);
@@ -42,7 +42,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     })?;
     let with = conventions.time == Time::WholeNs && *memory == Memory::HpccSim && *hosts == Hosts::HpccSim;
     doc.need(with || conventions.ties == Ties::Random, "conventions.ties", || {
-        "the order of scheduling is that of ns-3, event by event; expected time = \"whole-ns\", hosts = \"hpcc-sim\" and \
+        "events are scheduled in the order of ns-3; expected time = \"whole-ns\", hosts = \"hpcc-sim\" and \
          memory = \"hpcc-sim\" with it"
             .into()
     })?;

@@ -24,14 +24,14 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     }
     let paired = host.window != Some(Window::PairBdp) || net.graph.hosts <= PAIRED_HOSTS_MAX;
     doc.need(paired, "host.window", || {
-        format!("of {} hosts; expected at most {PAIRED_HOSTS_MAX} hosts, or \"base-bdp\"", net.graph.hosts)
+        format!("a window for each pair of {} hosts takes too much memory; expected at most {PAIRED_HOSTS_MAX} hosts, or \"base-bdp\"", net.graph.hosts)
     })?;
     let used = host.ack_class == AckClass::High || doc.scenario.conventions.hosts == Hosts::HpccSim;
     doc.need(used, "host.ack_class", || "a NIC whose ACKs are paused needs conventions.hosts = \"hpcc-sim\"".into())?;
     doc.need(host.ack_priority < PRIORITIES, "host.ack_priority", || format!("expected 0 to {}", PRIORITIES - 1))?;
     let early = host.ack_from.0 <= 1 || doc.scenario.conventions.hosts == Hosts::HpccSim;
     doc.need(early, "host.ack_from", || {
-        "receivers that leave packets unanswered need conventions.hosts = \"hpcc-sim\"; expected \"1 B\"".into()
+        "receivers that do not acknowledge every packet need conventions.hosts = \"hpcc-sim\"; expected \"1 B\"".into()
     })?;
     doc.need(host.ack_chunk.0 > 0, "host.ack_chunk", || "expected more than 0 B".into())?;
     let timer = |key: &str, value: Duration, least: u64| {
@@ -69,7 +69,7 @@ fn check_tcp(doc: &Doc) -> Result<(), Error> {
     doc.need(host.nic_buffer >= full, "host.nic_buffer", || format!("expected at least one full packet, {full}"))?;
     if host.transport != Transport::Tcp {
         return doc.need(!host.nic_marks, "host.nic_marks", || {
-            "this transport's NIC pulls from flows and keeps no queue; expected false, or transport = \"tcp\"".into()
+            "the NIC of this transport takes packets from flows and has no queue; expected false, or transport = \"tcp\"".into()
         });
     }
     let rto_max = (host.rto..=RTO_MAX).contains(&tcp.rto_max);
@@ -77,15 +77,17 @@ fn check_tcp(doc: &Doc) -> Result<(), Error> {
     let delay = tcp.ack_delay > Duration::ZERO && tcp.ack_delay < host.rto;
     doc.need(delay, "host.tcp.ack_delay", || format!("expected more than 0 and less than host.rto = {}", host.rto))?;
     let opens = tcp.handshake || tcp.connections == Connections::PerFlow || tcp.open == 2;
-    doc.need(opens, "host.tcp.open", || "connections need no opening without handshake; expected the default, 2".into())
+    doc.need(opens, "host.tcp.open", || {
+        "without a handshake connections are not opened; expected the default, 2".into()
+    })
 }
 
 /// Checks transports whose NIC is a FIFO that takes all their packets.
 fn check_fifo(doc: &Doc) -> Result<(), Error> {
     let (name, nic, in_its_place) = match doc.scenario.host.transport {
-        Transport::Tcp => ("TCP", "the NIC of a TCP host is one FIFO", "TCP has host.tcp.max_window in its place"),
+        Transport::Tcp => ("TCP", "the NIC of a TCP host is one FIFO", "TCP uses host.tcp.max_window instead"),
         Transport::Expresspass => {
-            ("ExpressPass", "the NIC of an ExpressPass host is one FIFO", "credits say what may be sent")
+            ("ExpressPass", "the NIC of an ExpressPass host is one FIFO", "credits limit what a host may send")
         }
         _ => return Ok(()),
     };
@@ -99,13 +101,13 @@ fn check_homa(doc: &Doc) -> Result<(), Error> {
         return Ok(());
     }
     doc.need(doc.scenario.host.window != Some(Window::PairBdp), "host.window", || {
-        "receivers grant as much to messages from near and from far; expected \"base-bdp\", \"bdp\" or a size".into()
+        "receivers grant the same amount to every message, however long its path; expected \"base-bdp\", \"bdp\" or a size".into()
     })?;
     let rto = doc.scenario.host.rto;
     doc.need(rto >= PERIOD_MIN, "host.rto", || {
-        format!("receivers ask again in this period, as long as something is missing; expected {PERIOD_MIN} or more")
+        format!("receivers ask for missing packets once in this period; expected {PERIOD_MIN} or more")
     })?;
-    check_nic(doc, "Homa", "the NIC of a Homa host chooses the message with the least left")
+    check_nic(doc, "Homa", "the NIC of a Homa host chooses the message with the fewest bytes left")
 }
 
 /// Checks shortest remaining flow first, and its combinations.
@@ -117,7 +119,7 @@ fn check_srf(doc: &Doc) -> Result<(), Error> {
     let by_flow = |switch: &Switch| switch.grain() == Grain::Flow;
     let all = std::iter::once(&doc.scenario.switch).chain(doc.scenario.region.iter().map(|region| &region.switch));
     doc.need(!all.into_iter().any(by_flow), "host.transport", || {
-        "its NIC obeys pauses of queues and none of flows by name; expected another transport, or switch.backpressure = \"none\", \
+        "its NIC obeys pauses of queues, and not pauses of single flows; expected another transport, or switch.backpressure = \"none\", \
          \"pfc\" or \"bfc\""
             .into()
     })
@@ -131,11 +133,10 @@ fn check_recovery(doc: &Doc) -> Result<(), Error> {
     }
     let own = matches!(host.transport, Transport::Tcp | Transport::Expresspass | Transport::Homa | Transport::Srf);
     doc.need(!own, "host.recovery", || {
-        "this transport has a way of its own to send again what was lost; expected \"go-back-n\", or another transport"
-            .into()
+        "this transport has its own way to recover from loss; expected \"go-back-n\", or another transport".into()
     })?;
     doc.need(doc.scenario.conventions.hosts == Hosts::Rings, "host.recovery", || {
-        "hosts of HPCC's simulator go back; expected \"go-back-n\"".into()
+        "hosts of HPCC's simulator have no selective retransmission; expected \"go-back-n\"".into()
     })?;
     let sized = matches!(host.window, Some(Window::Size(_)));
     let capped = host.window != Some(Window::None) && (host.transport != Transport::LineRate || sized);
@@ -160,13 +161,13 @@ fn check_nic(doc: &Doc, name: &str, nic: &str) -> Result<(), Error> {
     let fine = |switch: &Switch| switch.grain().is_fine();
     doc.need(!fine(&doc.scenario.switch), "host.transport", || {
         format!(
-            "{nic}, which nothing finer than PFC can pause; expected another transport, or switch.backpressure = \"none\" or \
+            "{nic}, which only PFC can pause; expected another transport, or switch.backpressure = \"none\" or \
              \"pfc\""
         )
     })?;
     let region = doc.scenario.region.iter().position(|region| fine(&region.switch));
     doc.need(region.is_none(), "host.transport", || {
         let region = region.unwrap_or(0);
-        format!("region {region} pauses finer than a {name} host's NIC can follow; expected another transport")
+        format!("region {region} pauses queues or flows, which the NIC of a {name} host does not obey; expected another transport")
     })
 }

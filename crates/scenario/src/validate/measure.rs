@@ -32,7 +32,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     }
     let pauses = !measure.pauses || doc.scenario.switch.grain().is_fine();
     doc.need(pauses, "measure.pauses", || {
-        "no queue or flow is paused by itself; expected false, or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
+        "this scheme pauses no single queue or flow; expected false, or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
             .into()
     })?;
     for (i, [switch, peer]) in measure.queues.iter().enumerate() {

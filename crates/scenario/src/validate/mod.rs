@@ -23,7 +23,7 @@ use crate::document::Node;
 use crate::error::Error;
 use crate::model::Scenario;
 use crate::presets;
-use crate::suggest::hint;
+use crate::suggest::{expected, hint};
 use crate::topology::{Graph, expand};
 
 pub(crate) use switch::PRIORITIES;
@@ -100,7 +100,7 @@ pub(crate) fn check_scheme(name: &str) -> Result<(), String> {
     if names.contains(&name) {
         return Ok(());
     }
-    Err(format!("unknown scheme; {}expected one of {}", hint(name, names.iter().copied()), names.join(", ")))
+    Err(format!("unknown scheme; {}", expected(name, &names, "backwater list schemes")))
 }
 
 impl Net {
@@ -146,7 +146,10 @@ impl Net {
             switches.clone().filter(|&node| self.graph.nodes[node].name.starts_with(prefix)).collect();
         match found.is_empty() {
             false => Ok(found),
-            true => Err(format!("no switch's name begins so; expected one of {}", sample(&self.graph.nodes[switches]))),
+            true => Err(format!(
+                "no switch has a name that begins like this; expected one of {}",
+                sample(&self.graph.nodes[switches])
+            )),
         }
     }
 

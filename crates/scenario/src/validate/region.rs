@@ -28,7 +28,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<Vec<Option<usize>>, Error> {
         check_scheme(&region.scheme).map_err(|problem| doc.wrong(&format!("{key}.scheme"), problem))?;
         let same = region.switch.symmetric_ecmp == doc.scenario.switch.symmetric_ecmp;
         doc.need(same, &format!("{key}.switch.symmetric_ecmp"), || {
-            "a path is the same both ways only if all its switches see to it: expected what switch.symmetric_ecmp says"
+            "paths are the same in both directions only if all switches agree: expected the value of switch.symmetric_ecmp"
                 .into()
         })?;
         check_hosts(doc, i, region)?;
@@ -45,10 +45,10 @@ fn check_hosts(doc: &Doc, i: usize, region: &Region) -> Result<(), Error> {
     // Backpressure by flow without a table of its own has FlowSail's.
     let table = region.switch.backpressure.table().unwrap_or("flowsail");
     doc.need(own.lapse == hosts.lapse, &format!("region.{i}.switch.{table}.refresh"), || {
-        format!("hosts let a pause lapse by switch.{table}.refresh = {}: expected the same", hosts.refresh)
+        format!("hosts end a pause by switch.{table}.refresh = {}: expected the same value", hosts.refresh)
     })?;
     doc.need(own.nic.obeys == hosts.nic.obeys, &format!("region.{i}.switch.{table}.nic_obeys"), || {
-        format!("hosts obey by switch.{table}.nic_obeys = {}: expected the same", hosts.nic.obeys)
+        format!("hosts obey pauses by switch.{table}.nic_obeys = {}: expected the same value", hosts.nic.obeys)
     })
 }
 

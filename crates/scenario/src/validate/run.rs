@@ -28,7 +28,8 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     })?;
     let counts_all = run.flows.is_none() || run.warmup.is_none_or(|warmup| warmup == Duration::ZERO);
     doc.need(counts_all, "run.warmup", || {
-        "run.flows sets how long the run is; expected \"0 s\", or nothing for a tenth of it".into()
+        "run.flows sets the length of the run; expected \"0 s\", or no run.warmup, which then is a tenth of the run"
+            .into()
     })?;
     doc.need(run.warmup() < run.duration, "run.warmup", || {
         format!("expected less than run.duration = {}", run.duration)

@@ -44,7 +44,7 @@ pub(super) fn check(doc: &Doc, net: &Net, parts: &[Part]) -> Result<(), Error> {
         let largest = shares.iter().flatten().max_by(|a, b| of(a).total_cmp(&of(b))).expect("something takes it");
         let [total, own, most] = [total, of(largest), most as f64].map(shown);
         let problem = format!("the run takes {total} of memory, {own} of it for {}", largest.what);
-        Err(doc.wrong(&largest.key, format!("{problem}: expected at most {most}, which is what there is")))
+        Err(doc.wrong(&largest.key, format!("{problem}: expected at most {most}, which this process can have")))
     };
     within(machine::memory(), |share| share.used)?;
     within(machine::address_space(), |share| share.bytes)

@@ -114,7 +114,7 @@ impl One<'_> {
         if let Some(share) = local_share {
             let exact = *load_of == LoadOf::ExactCore && (0.0..1.0).contains(share);
             self.need(exact, "local_share", || {
-                "expected 0 to below 1, with load_of = \"exact-core\", whose share across the core it replaces".into()
+                "expected 0 to below 1, with load_of = \"exact-core\", where it replaces the share of traffic across the core".into()
             })?;
         }
         let switch = |host: &usize| self.net.graph.switch_of(*host);
@@ -183,7 +183,7 @@ impl One<'_> {
         if from.is_empty() {
             let rest = (0..self.net.graph.hosts).any(|host| !to.contains(&host));
             return self.need(rest, "to", || {
-                "every host is a destination and from is empty: expected some host to send".into()
+                "every host is a destination, and from is empty: expected at least one host that can send".into()
             });
         }
         let from = self.hosts("from", from)?;
@@ -248,12 +248,12 @@ impl One<'_> {
         for (i, host) in ranks.iter().enumerate() {
             let other = seen.insert(host, i);
             self.need(other.is_none(), &format!("hosts.{i}"), || {
-                format!("rank {} is at this host: expected another for each rank", other.unwrap_or(0))
+                format!("rank {} is at this host too: expected a host of its own for each rank", other.unwrap_or(0))
             })?;
         }
         self.size("bytes", bytes.0)?;
         let parts = if *pattern == Pattern::Pipeline { 1 } else { n };
-        self.need(bytes.0 >= parts, "bytes", || format!("expected a byte for each of {n} ranks at least"))?;
+        self.need(bytes.0 >= parts, "bytes", || format!("expected at least one byte for each of {n} ranks"))?;
         let flows = match pattern {
             Pattern::Ring => 2 * n * (n - 1),
             Pattern::AllToAll => n * (n - 1),
@@ -262,10 +262,10 @@ impl One<'_> {
         let most = u64::from(COLLECTIVE_FLOWS_MAX) / flows;
         self.need((1..=most).contains(&u64::from(*iterations)), "iterations", || match most {
             0 => {
-                format!("{n} ranks start {flows} flows in one: expected fewer ranks, for {COLLECTIVE_FLOWS_MAX} flows")
+                format!("one iteration of {n} ranks has {flows} flows: expected at most {COLLECTIVE_FLOWS_MAX}, with fewer ranks")
             }
             _ => format!(
-                "expected 1 to {most}: each is {flows} flows, and a collective has at most {COLLECTIVE_FLOWS_MAX}"
+                "expected 1 to {most}: an iteration has {flows} flows, and a collective at most {COLLECTIVE_FLOWS_MAX}"
             ),
         })?;
         self.starts("start", *start)?;
@@ -285,7 +285,7 @@ impl One<'_> {
     fn core(&self, field: &str, instead: &str) -> Result<(), Error> {
         self.need(!self.net.graph.core_links.is_empty(), field, || {
             format!(
-                "the topology has no links between switches, so a load has no core to be a share of; expected {instead}"
+                "the topology has no links between switches, so a load cannot be a share of its core; expected {instead}"
             )
         })
     }

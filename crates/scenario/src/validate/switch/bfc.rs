@@ -42,7 +42,7 @@ fn check_by_flow(part: &Part) -> Result<(), Error> {
         ("bfc.elide", bfc.elide == plain.elide),
     ] {
         part.need(plain, field, || {
-            "BFC by flow id has nothing of the kind; expected the default, or backpressure = \"bfc\"".into()
+            "BFC by flow id does not use this key; expected the default, or backpressure = \"bfc\"".into()
         })?;
     }
     Ok(())
@@ -56,14 +56,14 @@ fn check_table(part: &Part) -> Result<(), Error> {
     }
     let dynamic = switch.assignment == Assignment::Dynamic && switch.grain() != Grain::Flow;
     part.need(dynamic, "bfc.pipelines", || {
-        "only BFC's flow table is divided; expected 1, or assignment = \"dynamic\" without backpressure = \"per-flow\""
+        "only BFC's flow table can be divided among pipelines; expected 1, or assignment = \"dynamic\" without backpressure = \"per-flow\""
             .into()
     })?;
     let entries = u64::from(bfc.table_entries_per_queue) * u64::from(switch.queues);
     let lanes = u64::from(bfc.pipelines) * u64::from(switch.priority_groups);
     part.need(entries >= lanes, "bfc.pipelines", || {
-        let parts = format!("the {entries} entries of a port for {lanes} pipelines and classes of them");
-        format!("{parts}; expected no more of these than entries")
+        let parts = format!("a port has {entries} entries for {lanes} combinations of pipeline and class");
+        format!("{parts}; expected at least one entry for each")
     })
 }
 
@@ -79,37 +79,38 @@ fn check_extended(part: &Part) -> Result<(), Error> {
     for (field, _) in asked.into_iter().filter(|(_, asked)| *asked) {
         let bfc = (switch.assignment, switch.backpressure) == (Assignment::Dynamic, Backpressure::Bfc);
         part.need(bfc && switch.scheduler == Scheduler::Drr, field, || {
-            "only BFC with queues given to flows and served in turn has it; expected it absent or false, or assignment = \
+            "only BFC that assigns queues to flows and serves them in turn has this; expected it absent or false, or assignment = \
              \"dynamic\", backpressure = \"bfc\" and scheduler = \"drr\""
                 .into()
         })?;
         part.need(conventions.hosts == Hosts::Rings && conventions.acks == AckClass::High, field, || {
-            "not under another simulator's conventions of hosts; expected it absent or false, or conventions.hosts = \"rings\" and \
+            "hosts under another simulator's conventions do not support this; expected it absent or false, or conventions.hosts = \"rings\" and \
              conventions.acks = \"high\""
                 .into()
         })?;
     }
     part.need(!bfc.early_resume || !bfc.per_ingress_threshold, "bfc.early_resume", || {
-        "a queue is short for all ingress ports at once; expected false, or bfc.per_ingress_threshold = false".into()
+        "early resume looks at a whole queue, not at the share of an ingress port; expected false, or bfc.per_ingress_threshold = false".into()
     })?;
     part.need(!bfc.early_resume || bfc.tofino.is_none(), "bfc.early_resume", || {
-        "it looks at a queue as a packet departs, which the pipelines of a chip cannot; expected false, or no bfc.tofino".into()
+        "early resume looks at a queue as a packet departs, and the chip's pipelines cannot; expected false, or no bfc.tofino".into()
     })?;
     part.need(!bfc.early_resume || !part.doc.scenario.measure.pauses, "bfc.early_resume", || {
-        "measure.pauses counts packets until they leave; expected false, or measure.pauses = false".into()
+        "measure.pauses assumes that a pause lasts until its packets leave; expected false, or measure.pauses = false"
+            .into()
     })?;
     part.need(!bfc.shared_queues || switch.priority_groups > 1, "bfc.shared_queues", || {
-        "there is one class; expected false, or priority_groups of at least 2".into()
+        "with one class there is nothing to share; expected false, or priority_groups of at least 2".into()
     })?;
     part.need(!bfc.shared_queues || !bfc.incast_label, "bfc.shared_queues", || {
-        "incast_label keeps the first queue of each class; expected false, or bfc.incast_label = false".into()
+        "incast_label reserves the first queue of each class; expected false, or bfc.incast_label = false".into()
     })?;
     part.need(!bfc.shared_queues || bfc.tofino.is_none(), "bfc.shared_queues", || {
-        "an old map of empty queues would give a queue to two classes; expected false, or no bfc.tofino".into()
+        "the chip's map of empty queues is old, so two classes could get the same queue; expected false, or no bfc.tofino".into()
     })?;
     let tail = bfc.tofino.as_ref().is_some_and(|tofino| tofino.tail_fifo > Bytes(0));
     part.need(!tail || switch.mmu == Mmu::default(), "bfc.tofino.tail_fifo", || {
-        "what is in it is of no queue; expected 0, or no table mmu".into()
+        "packets in the tail FIFO belong to no queue, and an mmu charges queues; expected 0, or no table mmu".into()
     })
 }
 
@@ -121,27 +122,27 @@ fn check_credits(part: &Part, credits: &CreditParams) -> Result<(), Error> {
     };
     let all = scenario.region.iter().map(|region| &region.switch).chain([&scenario.switch]).all(same);
     part.need(all, "bfc.credits", || {
-        "what a neighbour that knows of no credits sends finds no room; expected the same in all regions, and the same bfc.refresh"
+        "the buffer has no room for packets of a neighbour without credits; expected the same credits and the same bfc.refresh in all regions"
             .into()
     })?;
     let rings =
         !matches!(scenario.host.transport, Transport::Tcp | Transport::Expresspass | Transport::Homa | Transport::Srf);
     part.need(rings, "bfc.credits", || {
-        "the NIC of this transport obeys no credits; expected none, or a transport of RDMA".into()
+        "the NIC of this transport does not obey credits; expected no bfc.credits, or an RDMA transport".into()
     })?;
     part.need(switch.alpha.is_none(), "alpha", || {
-        "refuses packets that credits let come; expected none, or no bfc.credits".into()
+        "a limit by alpha would drop packets that have a credit; expected no alpha, or no bfc.credits".into()
     })?;
     part.need(switch.mmu == Mmu::default(), "mmu", || {
-        "credits are of one pool for all ports and queues; expected none, or no bfc.credits".into()
+        "credits divide one pool among all ports and queues; expected no table mmu, or no bfc.credits".into()
     })?;
     let BufferSize::Shared(buffer) = switch.buffer else {
-        return Err(part.wrong("buffer", "nothing is to be granted of it; expected a size, or no bfc.credits"));
+        return Err(part.wrong("buffer", "credits divide a buffer of a known size; expected a size, or no bfc.credits"));
     };
     let full = part.doc.full_packet().0;
     let least = credits.step.0 + 2 * full;
     part.need(credits.reserve.is_none_or(|reserve| reserve.0 >= least), "bfc.credits.reserve", || {
-        format!("a link has to hold a step and two full packets, {}; expected that or more", Bytes(least))
+        format!("a link needs credits for a step and two full packets; expected at least {}", Bytes(least))
     })?;
     let mut reserves = vec![0u64; graph.nodes.len()];
     for link in &graph.links {
@@ -154,7 +155,7 @@ fn check_credits(part: &Part, credits: &CreditParams) -> Result<(), Error> {
     for ((node, bytes), _) in here {
         part.need(bytes <= buffer.0, "buffer", || {
             format!(
-                "credits keep {} for the links of {}, each what a round trip, a step and three packets take: expected that or more",
+                "credits need {} for the links of {}: for each link a round trip, a step and three packets; expected at least as much",
                 Bytes(bytes),
                 node.name
             )

@@ -16,7 +16,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     }
     let by_port = switch.ecn.as_ref().is_some_and(|ecn| ecn.of == EcnOf::Port);
     let numbered = !matches!(switch.assignment, Assignment::PerFlow);
-    part.need(numbered || !by_port, "ecn.of", || "queues of flows are not marked; expected another assignment".into())?;
+    part.need(numbered || !by_port, "ecn.of", || "per-flow queues are not marked; expected another assignment".into())?;
     if let Some(pool) = &switch.pool_ecn {
         part.in_range("pool_ecn", pool)?;
         let BufferSize::Shared(buffer) = switch.buffer else {
@@ -27,7 +27,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
         })?;
         let counted = pool.spacing == Spacing::Uniform || pool.spaced_over == SpacedOver::Pool;
         part.need(counted, "pool_ecn.spaced_over", || {
-            "with spacing \"plain\" nothing is counted; expected \"pool\"".into()
+            "spacing = \"plain\" counts no packets; expected \"pool\"".into()
         })?;
         part.need(!pool.only_ecn_queues || switch.ecn.is_some(), "pool_ecn.only_ecn_queues", || {
             format!("no queue has ECN on, so nothing would be marked; expected false, or {}.ecn", part.key)
@@ -35,6 +35,6 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     }
     let plain = switch.not_ect == NotEct::Pass || switch.grain() == Grain::Nothing;
     part.need(plain, "not_ect", || {
-        "packets are dropped as they leave their queues only without backpressure; expected \"pass\"".into()
+        "only a switch without backpressure drops packets as they leave their queues; expected \"pass\"".into()
     })
 }

@@ -14,7 +14,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     }
     let everywhere = flowsail.elide == Elide::Rule(ElideRule::None);
     part.need(everywhere || switch.backpressure != Backpressure::PerFlow, "flowsail.elide", || {
-        "flows are paused by name on every turn; expected \"none\"".into()
+        "backpressure = \"per-flow\" pauses flows on every turn; expected \"none\"".into()
     })?;
     check_as_printed(part)?;
     elide::check(part, "flowsail.elide", &flowsail.elide)
@@ -43,7 +43,7 @@ fn check_as_printed(part: &Part) -> Result<(), Error> {
         ("priority_groups", part.switch.priority_groups == 1),
     ] {
         part.need(plain, field, || {
-            "the pseudo-code as printed has nothing of the kind; expected the default, or as_printed = false".into()
+            "the pseudo-code as printed does not use this key; expected the default, or as_printed = false".into()
         })?;
     }
     Ok(())

@@ -10,13 +10,13 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
         return Ok(());
     }
     part.need(host.transport == Transport::Homa, "assignment", || {
-        "only of Homa's packets some are unscheduled; expected host.transport = \"homa\", or another assignment".into()
+        "only Homa has unscheduled packets; expected host.transport = \"homa\", or another assignment".into()
     })?;
     let levels = host.homa.levels;
     part.need(switch.queues == u16::from(levels), "queues", || {
-        format!("a queue for each level, of which some are given out; expected host.homa.levels = {levels}")
+        format!("this assignment has one queue for each level; expected host.homa.levels = {levels}")
     })?;
     part.need(switch.scheduler == Scheduler::Srf, "scheduler", || {
-        "unscheduled packets are served by what is left of messages; expected \"srf\", or another assignment".into()
+        "unscheduled packets are served in the order of the bytes left of their messages; expected \"srf\", or another assignment".into()
     })
 }

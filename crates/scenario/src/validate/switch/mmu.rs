@@ -20,7 +20,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     part.need(mmu.neighbours.len() <= MMUS_MAX, "mmu.neighbours", || format!("expected at most {MMUS_MAX} MMUs"))?;
     let mut seen = HashSet::new();
     for (i, names) in mmu.neighbours.iter().enumerate() {
-        part.need(!names.is_empty(), &format!("mmu.neighbours.{i}"), || "expected a neighbour at least".into())?;
+        part.need(!names.is_empty(), &format!("mmu.neighbours.{i}"), || "expected at least one neighbour".into())?;
         for (n, name) in names.iter().enumerate() {
             let field = format!("mmu.neighbours.{i}.{n}");
             let node = part.net.node(name).map_err(|problem| part.wrong(&field, problem))?;
@@ -33,7 +33,8 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     let memory = mmu.private.0 > 0 || !mmu.queue.is_empty();
     let numbered = switch.assignment != Assignment::PerFlow;
     part.need(numbered || !memory, "mmu", || {
-        "memory is private to queues by number, and per-flow queues have none; expected no private memory".into()
+        "private memory belongs to numbered queues, and per-flow queues have no numbers; expected no private memory"
+            .into()
     })?;
     let (queues, most) = (switch.data_queues(), Bytes(1 << 40));
     part.need(mmu.private <= most, "mmu.private", || format!("expected at most {most}"))?;

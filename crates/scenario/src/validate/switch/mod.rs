@@ -92,7 +92,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     check_scheduler(part)?;
     let told = !switch.drop_notice || part.doc.scenario.host.recovery == LossRecovery::Selective;
     part.need(told, "drop_notice", || {
-        "no sender sends a single packet again; expected false, or host.recovery = \"selective\"".into()
+        "no sender can send a single packet again; expected false, or host.recovery = \"selective\"".into()
     })?;
     check_load_balancing(part)?;
     switch.check_tables().map_err(|wrong| part.wrong(&wrong.key, wrong.problem()))?;
@@ -166,7 +166,7 @@ fn check_combination(part: &Part) -> Result<(), Error> {
         }
     }?;
     part.need(switch.grain().is_fine() || switch.when_paused == WhenPaused::Hold, "when_paused", || {
-        "nothing pauses a queue alone; expected \"hold\", or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
+        "this scheme pauses no single queue; expected \"hold\", or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
             .into()
     })
 }
@@ -184,14 +184,16 @@ fn check_load_balancing(part: &Part) -> Result<(), Error> {
             format!("{why}; expected \"flow\"")
         })
     };
-    one_path(!switch.symmetric_ecmp, "a flow with several paths has none to come back by, as symmetric_ecmp asks")?;
+    one_path(
+        !switch.symmetric_ecmp,
+        "symmetric_ecmp asks for one path in both directions, and a flow with several paths has none",
+    )?;
     one_path(conventions.paths == Paths::Salted, "conventions.paths = \"hpcc-sim\" chooses by flow")?;
     let scenario = part.doc.scenario;
     let fine = |switch: &Switch| switch.grain().is_fine();
     one_path(
         !fine(&scenario.switch) && !scenario.region.iter().any(|region| fine(&region.switch)),
-        "backpressure by queue and by flow takes the packets of a flow to come and to go by one port each: with several it would \
-         hold some of them, and others overtake",
+        "backpressure by queue or by flow expects a flow to use one port in and one port out: with several paths it would hold some packets while others overtake them",
     )
 }
 
@@ -200,10 +202,10 @@ fn check_scheduler(part: &Part) -> Result<(), Error> {
     let switch = part.switch;
     let srf = switch.scheduler == Scheduler::Srf;
     part.need(srf || !switch.bfc.similar, "bfc.similar", || {
-        "only scheduler = \"srf\" looks at what is left of flows; expected false, or that".into()
+        "only scheduler = \"srf\" looks at the bytes left of a flow; expected false, or that scheduler".into()
     })?;
     part.need(!switch.bfc.similar || !switch.bfc.incast_label, "bfc.similar", || {
-        "incast_label keeps a queue from flows of other sizes; expected false, or bfc.incast_label = false".into()
+        "incast_label reserves a queue for incast flows of any size; expected false, or bfc.incast_label = false".into()
     })?;
     let together = [
         (Assignment::PerFlow, Backpressure::None),
@@ -211,13 +213,13 @@ fn check_scheduler(part: &Part) -> Result<(), Error> {
         (Assignment::HomaDynamic, Backpressure::None),
     ];
     part.need(!srf || together.contains(&(switch.assignment, switch.backpressure)), "scheduler", || {
-        "only a queue for each flow, and BFC's, are served by what is left of flows; expected \"drr\", or assignment = \"per-flow\" \
+        "only per-flow queues and BFC's queues can be served in the order of the bytes left of their flows; expected \"drr\", or assignment = \"per-flow\" \
          or \"homa-dynamic\" with backpressure = \"none\", or assignment = \"dynamic\" with backpressure = \"bfc\""
             .into()
     })?;
     let tells_left = matches!(part.doc.scenario.host.transport, Transport::Srf | Transport::Homa);
     part.need(!srf || tells_left, "scheduler", || {
-        "packets of this transport do not say what is left of their flow; expected \"drr\", or host.transport = \"srf\" or \
+        "packets of this transport do not carry the bytes left of their flow; expected \"drr\", or host.transport = \"srf\" or \
          \"homa\""
             .into()
     })
@@ -232,7 +234,8 @@ fn check_groups(part: &Part) -> Result<(), Error> {
         return Ok(());
     }
     part.need(switch.scheduler == Scheduler::Drr, "priority_groups", || {
-        "scheduler = \"srf\" goes by what is left of flows, whatever their priority; expected 1, or \"drr\"".into()
+        "scheduler = \"srf\" serves the flow with the fewest bytes left, whatever its priority; expected 1, or \"drr\""
+            .into()
     })?;
     let (groups, queues) = (u16::from(groups), switch.data_queues());
     // With several groups queues are built as another assignment.
@@ -242,7 +245,7 @@ fn check_groups(part: &Part) -> Result<(), Error> {
             let even = queues % groups == 0 && queues / groups >= 2;
             part.need(even, "priority_groups", || {
                 format!(
-                    "expected a divisor of the {queues} data queues that leaves a group two at least, for normal and for isolated flows"
+                    "expected a divisor of the {queues} data queues that leaves each group at least two, for normal and for isolated flows"
                 )
             })
         }
@@ -258,7 +261,7 @@ fn check_groups(part: &Part) -> Result<(), Error> {
         }
         (Assignment::Class | Assignment::Priority, _) => Err(part.wrong(
             "priority_groups",
-            "this assignment has a queue for each priority as it is; expected 1, or assignment = \"single\"",
+            "this assignment already has a queue for each priority; expected 1, or assignment = \"single\"",
         )),
         (Assignment::Single | Assignment::PerFlow | Assignment::HomaDynamic, _) | (Assignment::Dynamic, Grain::Flow) => Err(part.wrong(
             "priority_groups",

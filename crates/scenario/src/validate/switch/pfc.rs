@@ -35,13 +35,16 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
         let speaks_it = switch.backpressure == Backpressure::Pfc || !switch.flowsail.as_printed;
         part.need(speaks_it, "flowsail.as_printed", || {
             format!(
-                "{} has neighbours of PFC, of which the pseudo-code as printed knows nothing; expected false",
+                "{} has neighbours that use PFC, which the pseudo-code as printed does not know; expected false",
                 node.name
             )
         })?;
         let BufferSize::Shared(buffer) = switch.buffer else {
-            let by =
-                if switch.backpressure == Backpressure::Pfc { "backpressure = \"pfc\"" } else { "neighbours of PFC" };
+            let by = if switch.backpressure == Backpressure::Pfc {
+                "backpressure = \"pfc\""
+            } else {
+                "neighbours that use PFC"
+            };
             let problem = format!(
                 "not with {by}, which pauses at a share of the free buffer; expected a size, such as \"12 MB\""
             );
@@ -50,7 +53,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
         let field = if pfc.headroom.is_some() { "pfc.headroom" } else { "buffer" };
         part.need(bytes < buffer.0, field, || {
             format!(
-                "headroom and reserve of all ports of {} come to {}: expected less than {}.buffer = {buffer}",
+                "headroom and reserve of all ports of {} add up to {}: expected less than {}.buffer = {buffer}",
                 node.name,
                 Bytes(bytes),
                 part.key
