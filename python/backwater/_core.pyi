@@ -168,3 +168,6 @@ def size_table(table: str) -> str:
 
 def scenario_schema(computations: str | None = None) -> str:
     """JSON schema of scenario files, with what `[compute]` may ask for, as in `load`."""
+
+def claims_schema() -> str:
+    """JSON schema of claims files, `NAME.claims.toml`."""

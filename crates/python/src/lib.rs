@@ -447,6 +447,12 @@ fn scenario_schema(computations: Option<&str>) -> PyResult<String> {
     json(&scenario::file_schema(&known(computations)?))
 }
 
+/// Returns the JSON schema of claims files.
+#[pyfunction]
+fn claims_schema() -> PyResult<String> {
+    json(&scenario::claims_schema())
+}
+
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("version", env!("CARGO_PKG_VERSION"))?;
@@ -476,5 +482,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(size_table, m)?)?;
     m.add_function(wrap_pyfunction!(size_tables, m)?)?;
     m.add_function(wrap_pyfunction!(scenario_schema, m)?)?;
+    m.add_function(wrap_pyfunction!(claims_schema, m)?)?;
     Ok(())
 }

@@ -44,4 +44,4 @@ pub use model::Scenario;
 pub use plan::{Plan, PlannedRun, load, load_any, load_any_str, load_str};
 pub use presets::{SchemeInfo, schemes};
 pub use resolve::from_json;
-pub use schema::scenario_schema;
+pub use schema::{claims_schema, scenario_schema};

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::expect::grammar;
 use crate::model::Scenario;
@@ -11,6 +11,12 @@ use crate::seeds;
 /// Keys of a file that belong to the plan; they are removed before a run is typed.
 pub(crate) const PLAN_KEYS: [&str; 9] =
     ["extends", "source", "sweep", "seeds", "variant", "without", "scale", "figure", "expect"];
+
+/// Keys of a claims file.
+pub(crate) const CLAIMS_KEYS: [&str; 3] = ["expect", "figure", "without"];
+
+/// Keys of its `[figure]`. How a figure is drawn stands in the scenario.
+pub(crate) const CLAIMS_FIGURE_KEYS: [&str; 3] = ["finding", "missing", "published"];
 
 /// Key of a file of computations.
 pub(crate) const COMPUTE: &str = "compute";
@@ -39,6 +45,43 @@ pub fn scenario_schema() -> Json {
     object.remove("required");
     object.insert("title".into(), "Backwater scenario file".into());
     schema
+}
+
+/// Makes the schema of a claims file, for editors.
+pub fn claims_schema() -> Json {
+    let mut properties = Map::from_iter(CLAIMS_KEYS.map(|key| (key.to_string(), of_plan_key(key))));
+    let figure = properties["figure"]["properties"].as_object_mut().expect("a figure has keys");
+    figure.retain(|key, _| CLAIMS_FIGURE_KEYS.contains(&key.as_str()));
+    let definitions = used(&properties);
+    json!({
+        "$schema": of_runs()["$schema"],
+        "title": "Backwater claims file",
+        "description": "What the results of the scenario beside it should show.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+        "$defs": definitions,
+    })
+}
+
+/// Returns the definitions that these properties refer to, and those that these refer to.
+fn used(properties: &Map<String, Json>) -> Map<String, Json> {
+    let mut found = Map::new();
+    let mut waiting: Vec<&Json> = properties.values().collect();
+    while let Some(node) = waiting.pop() {
+        let target = node["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
+        if let Some(name) = target.filter(|name| !found.contains_key(*name)) {
+            let definition = &of_runs()["$defs"][name];
+            found.insert(name.to_string(), definition.clone());
+            waiting.push(definition);
+        }
+        match node {
+            Json::Array(items) => waiting.extend(items),
+            Json::Object(table) => waiting.extend(table.values()),
+            _ => {}
+        }
+    }
+    found
 }
 
 fn of_plan_key(key: &str) -> Json {
@@ -73,7 +116,7 @@ fn of_plan_key(key: &str) -> Json {
             json!({
                 "type": "object",
                 "description": format!("What changes at each scale: {overrides}. \"quick\" is taken unless another is asked for."),
-                "properties": serde_json::Map::from_iter(scales),
+                "properties": Map::from_iter(scales),
                 "additionalProperties": false,
             })
         }

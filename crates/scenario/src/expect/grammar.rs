@@ -84,11 +84,15 @@ const KINDS: &[Kind] = &[
 /// Name of the definition of an expectation's or a panel's measurement.
 pub(crate) const VALUE: &str = "Expected";
 
+/// Name of the definition of a number, or of a text with a unit.
+const SWEPT: &str = "SweptNumber";
+
 /// Makes the definitions that [`expectations`] and [`figure`] refer to.
 pub(crate) fn definitions() -> Map<String, Json> {
     let mut all = Map::from_iter([(VALUE.to_string(), value())]);
     for (name, description) in words::FORMS {
-        all.insert(name.to_string(), json!({ "type": "string", "description": description }));
+        let kinds = if *name == SWEPT { json!(["number", "string"]) } else { json!("string") };
+        all.insert(name.to_string(), json!({ "type": kinds, "description": description }));
     }
     all
 }
@@ -177,7 +181,7 @@ fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
             "chains" => list(texts()),
             "order" => texts(),
             "along" | "reason" | "to" => text(),
-            _ if placed => of("SweptNumber"),
+            _ if placed => of(SWEPT),
             _ => json!({ "type": "number" }),
         };
     }

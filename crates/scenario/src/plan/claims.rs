@@ -8,13 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::document::{CLAIMS_ENDING, Node, Table, Value};
 use crate::error::Error;
 use crate::merge;
+use crate::schema::{CLAIMS_FIGURE_KEYS, CLAIMS_KEYS};
 use crate::sizes::read_text;
 use crate::suggest::hint;
-
-/// Keys of a claims file.
-const KEYS: [&str; 3] = ["expect", "figure", "without"];
-/// Keys of its `[figure]`. How a figure is drawn stands in the scenario.
-const FIGURE_KEYS: [&str; 3] = ["finding", "missing", "published"];
 
 /// Reads the scenario file at `path`, with the claims file beside it if there is one.
 ///
@@ -51,10 +47,10 @@ fn scenario_of(path: &Path) -> Option<String> {
 
 /// Checks that `claims` has only keys of a claims file, and none that `scenario` has too.
 fn check(scenario: &Table, claims: &Table, path: &Path) -> Result<(), Error> {
-    check_keys(scenario, claims, "", &KEYS, path)?;
+    check_keys(scenario, claims, "", &CLAIMS_KEYS, path)?;
     if let Some(figure) = claims.get("figure").and_then(Node::table) {
         let drawn = scenario.get("figure").and_then(Node::table);
-        check_keys(drawn.unwrap_or(&Table::new()), figure, "figure.", &FIGURE_KEYS, path)?;
+        check_keys(drawn.unwrap_or(&Table::new()), figure, "figure.", &CLAIMS_FIGURE_KEYS, path)?;
     }
     Ok(())
 }
