@@ -127,7 +127,10 @@ def test_another_run_is_not_explained(results: backwater.Results) -> None:
         (["--run", "BFC", "--flow", "99999999"], "flow 99999999: no such flow; there is 0 to "),
         (["--run", "BFC", "--class", "mail"], "--class mail: expected one of "),
         (["--run", "BFC", "--below", "3"], "--below 3: expected a size such as 3KB"),
-        (["--run", "BFC", "--above", "10 GB"], "no counted flow of that class and those sizes finished"),
+        (
+            ["--run", "BFC", "--above", "10 GB"],
+            "no counted flow of any class and above 10000000000 B finished: expected at least one",
+        ),
         (["--run", "BFC", "--flow", "1", "--below", "3KB"], "--flow: names flows"),
         (["--run", "BFC", "--flow", "1", "--out", "waits.csv"], "--out waits.csv: expected one run, and a name"),
         (["--run", "BFC", "--flow", "1", "--out", "no/such.arrow"], "--out no/such.arrow: no such directory: no"),

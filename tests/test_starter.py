@@ -92,7 +92,7 @@ def test_a_file_in_the_directory_itself_is_used_where_it_is(tmp_path: Path) -> N
         (("--workload", "none.csv"), "--workload none.csv: there is no such file"),
         (("--workload", "sizes.csv"), "sizes.csv:3: "),
         (("--workload", "flows.csv"), "flows.csv:2: "),
-        (("--workload", "bytes.csv"), "--workload bytes.csv: cannot be read as text: "),
+        (("--workload", "bytes.csv"), "--workload bytes.csv: is not UTF-8 text: expected a CSV file"),
     ],
 )
 def test_what_is_wrong_is_refused_and_nothing_written(

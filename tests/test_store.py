@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import random
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import faults
-from backwater import Experiment, Results, sweep
+from backwater import Experiment, InputError, Results, sweep
+from backwater import store as stores
 from backwater.store import RUN, STALE_S, Store, key_of
 from backwater.vary import as_set
 from conftest import Cli
@@ -118,9 +120,20 @@ def test_an_entry_that_lacks_a_file_is_made_again(smoke: Path, tmp_path: Path, l
     assert (entry / lost).exists()
 
 
-def test_a_store_that_cannot_be_written_stops_nothing(smoke: Path, tmp_path: Path) -> None:
+def test_a_store_that_is_a_file_is_refused_before_a_run(smoke: Path, tmp_path: Path) -> None:
     (tmp_path / "store").write_text("a file")
+    with pytest.raises(InputError, match="store is a file: expected a directory for the store"):
+        Experiment(smoke).simulate(tmp_path / "here", store=tmp_path / "store")
+    assert not (tmp_path / "here").exists()
+
+
+def test_a_store_that_fails_later_stops_nothing(smoke: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(stores, "link_or_copy", full)
     assert Experiment(smoke).simulate(tmp_path / "here", store=tmp_path / "store").complete
+    assert not any((tmp_path / "store").iterdir())
 
 
 def simulate(scenario: Path, out: Path, store: Path) -> None:

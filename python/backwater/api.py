@@ -353,7 +353,10 @@ class Experiment:
                 raise
             done.keep(Keeper(temporary))
             return done
-        making = self.making(Path(out), force=force, events=events, store=None if store is None else Store(Path(store)))
+        held = None if store is None else Store(Path(store))
+        if held is not None:
+            held.check()
+        making = self.making(Path(out), force=force, events=events, store=held)
         with connected(on) as cluster:
             make([making], number, watch or sweep.Watch(), stop or Stop(), cluster)
         if making.place is None:

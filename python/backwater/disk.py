@@ -33,8 +33,11 @@ def errors(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = error.errno in FULL
+        full = error.errno in FULL or any(f"[errno {number}]" in str(error) for number in FULL)  # As Arrow says it.
+        standing = isinstance(error, FileExistsError | NotADirectoryError)
         reason = "the disk is full" if full else error.strerror or str(error)
+        if standing:
+            reason = "a file is in the way: expected a directory, or a name that is free"
         where = f" ({error.filename})" if error.filename and str(error.filename) != str(place) and not full else ""
         refusal = InputError(f"{place}: cannot be written: {reason}{where}")
         refusal.place = refusal.file = str(place)

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from backwater import _core, tables
+from backwater import _core, disk, tables
 
 FLOWS_MAX = 20_000
 """Most flows that are followed. If there are more, the slowest are followed, and their number is reported."""
@@ -167,7 +167,9 @@ def slowest(
         chosen = pc.and_(chosen, pc.less_equal(flows["size_bytes"], below))
     found = flows.filter(chosen).sort_by([("slowdown", "descending"), ("flow", "ascending")])
     if found.num_rows == 0:
-        raise _core.InputError("no counted flow of that class and those sizes finished")
+        which = f"of class {flow_class}" if flow_class else "of any class"
+        sizes = f"above {above} B" + ("" if below is None else f" and up to {below} B")
+        raise _core.InputError(f"no counted flow {which} and {sizes} finished: expected at least one to explain")
     if percentile is not None:
         # The smallest value that so many do not exceed, as in the table `slowdown`.
         rank = max(1, int(np.ceil(found.num_rows * percentile / 100 - 1e-9)))
@@ -278,5 +280,11 @@ def size_of(text: str, option: str) -> int:
 
 
 def write(explained: Explained, place: Path) -> None:
-    """The table `waits`, as Parquet or Arrow by the name's end."""
-    tables.write_table(explained.waits, place)
+    """Writes the table `waits`, as Parquet or Arrow by the name's end, whole or not at all.
+
+    # Errors
+    `InputError` if the file cannot be written.
+    """
+    with disk.errors(place), disk.scratch(place) as made:
+        tables.write_table(explained.waits, made / place.name)
+        (made / place.name).replace(place)

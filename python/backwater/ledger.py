@@ -73,8 +73,10 @@ def read(path: Path) -> list[Row]:
         if ledger["format"] != FORMAT:
             raise InputError(f"{path}: format {ledger['format']}: expected {FORMAT}")
         return [dict(row) for row in ledger["rows"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: not a ledger: {error!r}") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as a ledger: {error}: expected a file that --ledger wrote") from error
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path}: not a ledger: expected a file that --ledger wrote") from error
 
 
 def merge(path: Path, new: list[Row]) -> None:

@@ -222,8 +222,10 @@ def traffic_of(workload: str, place: Path) -> Traffic:
         raise InputError(f"{problem}, or a CSV file with the header size_bytes,cdf or start_ns,src,dst,bytes")
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--workload {workload}: cannot be read as text: {error}") from error
+    except OSError as error:
+        raise InputError(f"--workload {workload}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"--workload {workload}: is not UTF-8 text: expected a CSV file") from error
     rows = list(csv.reader(line for line in text.splitlines() if line.strip() and not line.startswith("#")))
     if not rows or rows[0][0].strip() != "start_ns":
         _core.size_table(workload)  # Refuses what is no table of sizes, with file and line.

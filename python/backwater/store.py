@@ -44,6 +44,18 @@ class Store:
         self.place = place
         self._tidied = False
 
+    def check(self) -> None:
+        """Refuses a place that cannot hold runs, if a user named it. A store that fails later stops nothing.
+
+        # Errors
+        `InputError` that names the place.
+        """
+        standing = next(one for one in (self.place, *self.place.absolute().parents) if one.exists())
+        if not standing.is_dir():
+            raise InputError(f"{self.place}: {standing} is a file: expected a directory for the store")
+        with disk.errors(self.place), disk.scratch(standing / NAME):
+            pass
+
     def take(self, key: str, scenario: dict[str, Any], into: Path) -> tuple[Run, dict[str, Any]] | None:
         """Copies a run into the directory `into` with the names of `scenario`. Returns it with its timing.
 

@@ -80,7 +80,8 @@ def main() -> None:
     except UnicodeEncodeError as error:  # A path in letters that the locale's encoding lacks.
         fail(f"error: {error.object!a}: no name in the locale's {error.encoding}; LC_ALL=C.UTF-8 has all", BAD_INPUT)
     except OSError as error:  # A path that no file system takes, such as one of 300 characters.
-        fail(f"error: {error.filename}: {error.strerror or error}", BAD_INPUT)
+        where = f"{error.filename}: " if error.filename is not None else ""
+        fail(f"error: {where}{error.strerror or error}", BAD_INPUT)
     except Exception as error:
         show = getattr(error, "show", None)  # What Typer says of wrong options, with usage.
         if show is not None:

@@ -33,6 +33,8 @@ def open_report(
     """
     found = lists.newest(Path("runs")) if place is None else place
     page = found if found.is_file() else found / report.PAGE
+    if page.suffix != ".html":
+        raise InputError(f"{found}: is not a report: expected a run directory, or its {report.PAGE}")
     if not page.is_file():
         raise InputError(f"{found}: there is no {report.PAGE}; `backwater report {found}` writes it")
     if not as_json:

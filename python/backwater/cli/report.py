@@ -53,7 +53,7 @@ def report(
     figures.check_size(size, "--size")
     opened = [api.Results(path) for path in run]
     if out_dir is None and len(opened) > 1:
-        raise _core.InputError("report of several runs: name a directory for it with --out")
+        raise _core.InputError(f"{len(opened)} run directories: expected --out DIR with them, for the report of all")
     for one in opened:
         one.verify()
     written = page.write(list(opened), out_dir or run[0], formats or page.FORMATS[:1], size)

@@ -96,6 +96,8 @@ def reproduce(
         if ledger_file is not None:
             ledger.merge(ledger_file, ledger.rows(identifiers[one.path], done, one.command(None)))
 
+    if store is not None:
+        stores.Store(store).check()
     places = placing.destinations(opened, out_dir)
     told = runner.Told.TABLE if claims else runner.Told.COUNTS
     chosen = [runner.Chosen(one, place, partial(publish, one), told) for one, place in zip(opened, places, strict=True)]

@@ -28,6 +28,7 @@ from backwater.ranges import EVENTS_AT_MOST
 
 with when_used():
     from backwater import api, events
+    from backwater import store as stores
     from backwater.cli import experiment as runner
     from backwater.cli import files, printing
     from backwater.cli import places as placing
@@ -105,6 +106,8 @@ def run(
             f"--fct {fct_file}: expected one scenario; `backwater export fct` writes it for each run"
         )
     recorded = events_of(opened, events_file, events_span, events_max, force)
+    if store is not None:
+        stores.Store(store).check()
     places = placing.destinations(opened, out_dir)
     fct_files = [] if fct_file is None else fct.destinations(fct_file, opened[0].labels, force=force)
     told = runner.Told.TABLE if claims else runner.Told.FAILED

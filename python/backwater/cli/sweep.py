@@ -71,6 +71,8 @@ def sweep(
     except InputError as error:
         raise InputError(vary.as_asked(str(error))) from error
     experiment.invocation = ["sweep", str(scenario)]
+    if store is not None:
+        stores.Store(store).check()
     (place,) = placing.destinations([experiment], out_dir)
 
     def tell(done: api.Results) -> None:
