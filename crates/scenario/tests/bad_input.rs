@@ -1064,12 +1064,16 @@ const PODS_CASES: &[Case] = &[
     (
         "priority_groups = 2",
         "priority_groups = 3",
-        &["bad.toml:18: switch.priority_groups = 3: expected a divisor of the 8 data queues that leaves each group at least two"],
+        &[
+            "bad.toml:18: switch.priority_groups = 3: expected a divisor of the 8 data queues that leaves each group at least two",
+        ],
     ),
     (
         "priority_groups = 2",
         "priority_groups = 8",
-        &["bad.toml:18: switch.priority_groups = 8: expected a divisor of the 8 data queues that leaves each group at least two"],
+        &[
+            "bad.toml:18: switch.priority_groups = 8: expected a divisor of the 8 data queues that leaves each group at least two",
+        ],
     ),
     (
         "switch = { buffer = \"6 MB\" }",
