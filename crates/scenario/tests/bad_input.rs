@@ -1303,7 +1303,9 @@ const PODS_CASES: &[Case] = &[
     (
         "[run]",
         "[[region]]\nat = [\"tor*\"]\nswitch.flowsail.nic_obeys = false\n[run]",
-        &["bad.toml:46: region.1.switch.flowsail.nic_obeys = false: hosts obey pauses by switch.flowsail.nic_obeys = true"],
+        &[
+            "bad.toml:46: region.1.switch.flowsail.nic_obeys = false: hosts obey pauses by switch.flowsail.nic_obeys = true",
+        ],
     ),
     (
         "scheme = \"flowsail\"",

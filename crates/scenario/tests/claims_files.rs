@@ -139,7 +139,7 @@ fn errors_name_the_claims_file_and_its_line() {
             "missing = [\"C\"]",
             "panels = []",
             "s.claims.toml:6: figure.panels = []: not a key of a claims file; expected one of figure.finding, \
-             figure.missing, figure.published; others go into ",
+             figure.missing, figure.published; all other keys go into ",
         ),
         ("[without]\nA = \"B\"", "without = 3", "s.claims.toml:2: without = 3: expected a table"),
         ("[figure]\n", "figure = 3\n[x]\n", "s.claims.toml:"),
