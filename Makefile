@@ -19,7 +19,7 @@ RUST := Cargo.toml Cargo.lock $(shell find crates data -type f -not -path '*/tar
 CARGO := env -u MAKEFLAGS cargo
 
 # What has to build where there is no standard library, and a target that has none.
-CORES := cargo check --locked -p backwater-types -p backwater-dataplane -p backwater-transport -p backwater-nic --no-default-features
+CORES := cargo check --locked -p backwater-types -p backwater-wire -p backwater-dataplane -p backwater-transport -p backwater-nic --no-default-features
 BARE := x86_64-unknown-none
 
 # Kept elsewhere, they are compiled once: TOOLS=DIR.
@@ -65,8 +65,9 @@ test-long: setup ## statistics and sweeps that take longer
 	cargo test --workspace --locked --release -- --include-ignored
 	$(BIN)/pytest $(WORKERS) -m "long or not long"
 
-fuzz: ## every parser with mutations of valid texts; FUZZ=executions
+fuzz: ## every parser with mutations of valid texts and frames; FUZZ=executions
 	FUZZ=$(FUZZ) cargo test -p backwater-scenario --locked --test fuzz -- --ignored --nocapture
+	FUZZ=$(FUZZ) cargo test -p backwater-wire --locked --test frames -- --ignored --nocapture
 
 bench: ## packet-hops per second and peak memory with one and two threads, into target/bench*.json; then the data plane alone
 	cargo run --release --locked -p backwater-sim --bin bench -- --out target/bench.json
