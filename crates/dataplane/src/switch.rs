@@ -102,7 +102,9 @@ impl<P: Policy, E: Extension> Switch<P, E> {
         let outgoing = self.drop_notice.filter(|_| packet.kind == Kind::Data && !packet.has(flags::DATAGRAM));
         if let Some(wire) = outgoing {
             let (dst, src) = (packet.src, packet.dst);
-            let notice = Packet { kind: Kind::DropNotice, dst, src, wire, flags: 0, ..*packet };
+            // The notice is a packet of its own, so it does not own the frame of the one that was dropped.
+            let receiver_slot = Packet::NO_FRAME;
+            let notice = Packet { kind: Kind::DropNotice, dst, src, wire, receiver_slot, flags: 0, ..*packet };
             self.ports[ingress as usize].acks.push_back(notice.into());
         }
         Received { dropped: Some(reason), frame_on: outgoing.map(|_| ingress), ..Received::BESIDE_DATA }

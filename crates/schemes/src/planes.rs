@@ -45,6 +45,9 @@ macro_rules! products {
         }
 
         impl Product {
+            /// All products, in the order of the list.
+            pub const ALL: &[Product] = &[$(Product::$name),*];
+
             /// Product that a table asks for: the first line of the list that fits. `None`: no line fits.
             fn first(table: &Table, at: Traits) -> Option<Product> {
                 $(

@@ -62,7 +62,8 @@ pub struct Packet {
     pub key: u32,
     /// Slot of the flow at its sender.
     pub sender_slot: u32,
-    /// Slot of the flow at its receiver.
+    /// Slot of the flow at its receiver. Where real frames cross a data plane, the handle of the frame: see
+    /// [`Packet::NO_FRAME`]. No switch reads it.
     pub receiver_slot: u32,
     /// Destination host.
     pub dst: u16,
@@ -83,6 +84,11 @@ pub struct Packet {
 const _: () = assert!(size_of::<Packet>() == 32, "two to a cache line");
 
 impl Packet {
+    /// Handle in [`Packet::receiver_slot`] of a packet without a frame, such as a control frame or a drop notice, which
+    /// switches make themselves. All other packets of a software switch carry the handle of a frame in a store. A frame
+    /// has one owner: it goes with its packet, and whoever drops the packet has to free it.
+    pub const NO_FRAME: u32 = u32::MAX;
+
     /// Placeholder where there is no packet: it has no bytes and is never sent.
     pub const NONE: Packet = Packet {
         flow: 0,
