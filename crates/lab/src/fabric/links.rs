@@ -1,0 +1,124 @@
+//! Links: frames between nodes, and the alarms of a node's ports and its timer.
+
+use crate::fabric::agenda::{Agenda, Event};
+use crate::slab::{Handle, Slab};
+use backwater_counters::stats::{Drops, Sent};
+use backwater_fabric::wire::Wire;
+use backwater_types::{DropReason, Instant, Kind, Packet, PortId};
+use std::collections::VecDeque;
+
+/// What all nodes share: pending events, frames on links, and the store of frames.
+pub(super) struct Shared {
+    /// Pending events.
+    pub(super) agenda: Agenda,
+    /// `[direction of a link]`: packets that are on it.
+    pub(super) in_flight: Vec<VecDeque<Packet>>,
+    /// Store of frames.
+    pub(super) slab: Slab,
+    /// Packets that fully crossed a link.
+    pub(super) packet_hops: u64,
+}
+
+/// A port: its outgoing wire, and the time of its next poll.
+pub(super) struct Port {
+    /// Incoming direction of the link.
+    pub(super) link_in: u32,
+    wire: Wire,
+    /// End of the current transmission.
+    pub(super) busy_until: Instant,
+    /// Pending poll; [`Instant::NEVER`] if there is none.
+    poll: Instant,
+    /// Packets sent.
+    pub(super) sent: Sent,
+}
+
+impl Port {
+    /// Creates a port with its link.
+    pub(super) fn new((link_in, wire): (u32, Wire)) -> Port {
+        Port { link_in, wire, busy_until: Instant::ZERO, poll: Instant::NEVER, sent: Sent::default() }
+    }
+
+    /// Serialisation times of the link.
+    pub(super) fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
+    /// Schedules the next poll of port `port` of `node`, in place of any earlier one.
+    pub(super) fn poll_at(&mut self, at: Instant, (node, port): (u32, PortId), agenda: &mut Agenda) {
+        if at != self.poll && at != Instant::NEVER {
+            agenda.push(at, Event::Poll(node, port));
+        }
+        self.poll = at;
+    }
+
+    /// Whether the poll at `now` is the one that is pending. Takes it.
+    pub(super) fn take_poll(&mut self, now: Instant) -> bool {
+        let pending = self.poll == now;
+        if pending {
+            self.poll = Instant::NEVER;
+        }
+        pending
+    }
+
+    /// Puts a packet on the link, which is free. A fault may drop it. Returns when the link is free again.
+    pub(super) fn send(&mut self, now: Instant, packet: &Packet, shared: &mut Shared, drops: &mut Drops) -> Instant {
+        self.busy_until = now + self.wire.ser.of_bytes(packet.wire.into());
+        self.sent.count(packet);
+        let at = self.busy_until + self.wire.delay;
+        let lost = self.wire.faults.as_mut().and_then(|faults| faults.strike(packet.kind, now, at));
+        match lost {
+            Some(reason) => lose(packet, reason, &mut shared.slab, drops),
+            None => {
+                let to = self.wire.target;
+                shared.in_flight[to.link as usize].push_back(*packet);
+                shared.agenda.push(at, Event::Arrival(to.node, to.port));
+            }
+        }
+        self.busy_until
+    }
+}
+
+/// Drops a packet: counts it and frees its frame.
+pub(super) fn lose(packet: &Packet, reason: DropReason, slab: &mut Slab, drops: &mut Drops) {
+    if packet.kind == Kind::Control {
+        return;
+    }
+    drops.count(reason, packet);
+    if let Some(handle) = Handle::of(packet) {
+        slab.free(handle);
+    }
+}
+
+/// Alarm of a node's timer.
+#[derive(Debug)]
+pub(super) struct Alarm(Instant);
+
+impl Default for Alarm {
+    fn default() -> Alarm {
+        Alarm(Instant::NEVER)
+    }
+}
+
+impl Alarm {
+    /// Sets the alarm of `node` to `at`, in place of any earlier time; [`Instant::NEVER`] cancels it.
+    pub(super) fn set(&mut self, at: Instant, node: u32, agenda: &mut Agenda) {
+        if at != self.0 && at != Instant::NEVER {
+            agenda.push(at, Event::Timer(node));
+        }
+        self.0 = at;
+    }
+
+    /// Whether the expiry at `now` is the one that is pending. Takes it.
+    pub(super) fn take(&mut self, now: Instant) -> bool {
+        let pending = self.0 == now;
+        if pending {
+            self.0 = Instant::NEVER;
+        }
+        pending
+    }
+
+    /// Time of the alarm.
+    pub(super) fn at(&self) -> Instant {
+        self.0
+    }
+}

@@ -1,0 +1,189 @@
+//! The fabric: all switches and NICs of a scenario, through which real frames pass in virtual time.
+//!
+//! The fabric has no clock and no socket. Whoever holds it puts in frames with the time at which they were sent, runs
+//! it up to the present, and gets the frames that have reached a host. Inside, every event happens at its virtual
+//! time, however late the holder is. So a late holder delays frames at the edge, and the delay does not grow with the
+//! number of hops.
+
+mod agenda;
+mod host;
+mod links;
+mod switch;
+
+use crate::frames::Frames;
+use crate::ip::{self, Refused};
+use crate::slab::{Handle, Slab};
+use agenda::{Agenda, Event};
+use backwater_counters::SwitchView;
+use backwater_counters::stats::PortStats;
+use backwater_dataplane::{DataPlane, Shape};
+use backwater_fabric::{Blueprint, network};
+use backwater_nic::Nic;
+use backwater_scenario::model::Scenario;
+use backwater_scenario::topology::Graph;
+use backwater_schemes::{AckClass, Switch as Table};
+use backwater_types::{Instant, PintShape, PortId, flags};
+use host::{Entry, HostNode, HostsShared};
+use links::Shared;
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+use switch::SwitchNode;
+
+/// First address of hosts; host 0 has the next one.
+const NETWORK: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 0);
+
+/// Returns the address of a host.
+pub fn address(host: u16) -> Ipv4Addr {
+    Ipv4Addr::from_bits(NETWORK.to_bits() + 1 + u32::from(host))
+}
+
+/// Returns the host of an address, of a network with `hosts` hosts.
+pub fn host_of(address: Ipv4Addr, hosts: usize) -> Option<u16> {
+    let number = address.to_bits().checked_sub(NETWORK.to_bits() + 1)?;
+    ((number as usize) < hosts).then_some(number as u16)
+}
+
+/// All switches, of data plane `D`, and NICs `N` of a scenario.
+pub struct Fabric<D, N: Nic<Frames>> {
+    shared: Shared,
+    hosts_shared: HostsShared,
+    hosts: Vec<HostNode<N>>,
+    switches: Vec<SwitchNode<D>>,
+    /// Longest frame, Ethernet header included.
+    longest: usize,
+    /// Highest traffic class.
+    classes: u8,
+    /// `[host][reason]`: frames that were not carried.
+    refused: Vec<[u64; Refused::COUNT]>,
+    /// Time up to which events were handled.
+    reached: Instant,
+}
+
+impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
+    /// Builds the network of a scenario, with switches that `plane` makes and room for `frames` frames.
+    pub fn new(scenario: &Scenario, graph: &Graph, plane: impl Fn(&Shape, &Table) -> D, frames: usize) -> Fabric<D, N> {
+        let blueprint = Blueprint::new(scenario, graph, 1, None, &PintShape::default());
+        let longest = scenario.host.full_packet().0 as usize;
+        let links = blueprint.partitions.ends[0].len();
+        let mut shared = Shared {
+            agenda: Agenda::new(scenario.seed),
+            in_flight: vec![VecDeque::new(); links],
+            slab: Slab::new(frames, longest),
+            packet_hops: 0,
+        };
+        let count = blueprint.hosts.len();
+        let hosts = blueprint.hosts.into_iter().zip(0..).map(|(plan, id)| HostNode::new(id, plan, &mut shared));
+        let hosts: Vec<HostNode<N>> = hosts.collect();
+        let switches = blueprint.switches.into_iter().map(|plan| {
+            let plane = plane(&plan.shape, plan.table);
+            SwitchNode::new(plan, plane, count, blueprint.routes.clone(), &mut shared)
+        });
+        let switches = switches.collect();
+        Fabric {
+            hosts_shared: HostsShared {
+                params: network(scenario, graph).nic_params(&scenario.switch, ()),
+                next_flow: 0,
+                seed: scenario.seed,
+                acks_first: scenario.conventions.acks == AckClass::High,
+            },
+            classes: scenario.switch.priority_groups.saturating_sub(1),
+            refused: vec![[0; Refused::COUNT]; hosts.len()],
+            hosts,
+            switches,
+            shared,
+            longest,
+            reached: Instant::ZERO,
+        }
+    }
+
+    /// Puts in a frame that a program of `host` sent at `at`. A time before [`Fabric::reached`] counts as that.
+    pub fn put(&mut self, at: Instant, host: u16, frame: &[u8]) {
+        if let Err(why) = self.try_put(at, host, frame) {
+            self.refused[host as usize][why as usize] += 1;
+        }
+    }
+
+    fn try_put(&mut self, at: Instant, host: u16, frame: &[u8]) -> Result<(), Refused> {
+        let seen = ip::read(frame, self.longest)?;
+        let dst = host_of(seen.flow.destination, self.hosts.len()).filter(|dst| *dst != host).ok_or(Refused::NoHost)?;
+        let handle = self.shared.slab.put(frame).ok_or(Refused::NoRoom)?;
+        let wire = (frame.len() as u16).max(ip::SMALLEST_WIRE);
+        let class = (frame[ip::ETHERNET + 1] >> 5).min(self.classes);
+        let entry = Entry { at: at.max(self.reached), handle, seen, dst, wire, class };
+        self.hosts[host as usize].queue(entry, &mut self.shared);
+        Ok(())
+    }
+
+    /// Handles all events up to `until`, and passes every frame that reaches a host to `deliver`, with its time.
+    pub fn run(&mut self, until: Instant, deliver: &mut impl FnMut(Instant, u16, &[u8])) {
+        while let Some((now, event)) = self.shared.agenda.pop(until) {
+            self.reached = now;
+            let (hosts, shared) = (&mut self.hosts_shared, &mut self.shared);
+            match event {
+                Event::Enter(host) => self.hosts[host as usize].enter(now, hosts, shared),
+                Event::Arrival(node, port) => self.arrive(now, node as usize, port, deliver),
+                Event::Poll(node, port) => match self.hosts.get_mut(node as usize) {
+                    Some(host) => host.poll(now, hosts, shared),
+                    None => self.switches[node as usize - self.hosts.len()].poll(now, port, shared),
+                },
+                Event::Timer(node) => match self.hosts.get_mut(node as usize) {
+                    Some(host) => host.timer(now, hosts, shared),
+                    None => self.switches[node as usize - self.hosts.len()].timer(now, shared),
+                },
+            }
+        }
+        self.reached = self.reached.max(until);
+    }
+
+    fn arrive(&mut self, now: Instant, node: usize, port: PortId, deliver: &mut impl FnMut(Instant, u16, &[u8])) {
+        let (hosts, shared) = (&mut self.hosts_shared, &mut self.shared);
+        let Some(host) = self.hosts.get_mut(node) else {
+            return self.switches[node - self.hosts.len()].arrive(now, port, shared);
+        };
+        let Some(packet) = host.arrive(now, hosts, shared) else { return };
+        let Some(handle) = Handle::of(&packet) else { return };
+        if packet.has(flags::CE) {
+            ip::mark(self.shared.slab.bytes_mut(&handle));
+        }
+        deliver(now, node as u16, self.shared.slab.bytes(&handle));
+        self.shared.slab.free(handle);
+    }
+
+    /// Time of the next event; [`Instant::NEVER`] if nothing is pending.
+    pub fn next(&self) -> Instant {
+        self.shared.agenda.next()
+    }
+
+    /// Time up to which events were handled.
+    pub fn reached(&self) -> Instant {
+        self.reached
+    }
+
+    /// Number of frames inside.
+    pub fn frames(&self) -> usize {
+        self.shared.slab.used()
+    }
+
+    /// Frames of `host` that were not carried, by reason.
+    pub fn refused(&self, host: u16) -> [u64; Refused::COUNT] {
+        self.refused[host as usize]
+    }
+
+    /// Frames that were dropped by switches and NICs, or lost on links.
+    pub fn dropped(&self) -> u64 {
+        let hosts = self.hosts.iter().map(|host| host.drops());
+        let drops = hosts.chain(self.switches.iter().map(|switch| *switch.drops()));
+        drops.map(|drops| drops.packets.iter().sum::<u64>()).sum()
+    }
+
+    /// Packets that fully crossed a link.
+    pub fn packet_hops(&self) -> u64 {
+        self.shared.packet_hops
+    }
+
+    /// Returns the counters of every port up to `now`: hosts first, then switches port by port.
+    pub fn stats(&mut self, now: Instant) -> Vec<PortStats> {
+        let hosts: Vec<PortStats> = self.hosts.iter_mut().map(|host| host.stats(now)).collect();
+        hosts.into_iter().chain(self.switches.iter_mut().flat_map(|switch| switch.stats(now))).collect()
+    }
+}

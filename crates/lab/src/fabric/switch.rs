@@ -1,0 +1,202 @@
+//! A switch of the fabric: a data plane with its links and routes.
+
+use crate::fabric::links::{Alarm, Port, Shared, lose};
+use backwater_counters::meters::Meters;
+use backwater_counters::stats::{Drops, PauseStats, PortStats};
+use backwater_counters::{HeldQueue, SwitchView};
+use backwater_dataplane::{DataPlane, Departed, Discarded, Driver, Outlets, Readings};
+use backwater_fabric::SwitchPlan;
+use backwater_fabric::choice::Choice;
+use backwater_fabric::link_states::Change;
+use backwater_fabric::routes::Routes;
+use backwater_types::{ControlFrame, DropReason, Frame, Instant, Kind, PortId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A switch.
+pub(super) struct SwitchNode<D> {
+    driver: Driver<D>,
+    links: Links,
+    held: Vec<PauseStats>,
+    /// Number among the switches.
+    index: usize,
+    choice: Choice,
+    routes: Arc<Vec<Routes>>,
+    epoch: usize,
+    changes: VecDeque<Change>,
+}
+
+/// Links of a switch.
+struct Links {
+    /// Number of the switch in the graph.
+    id: u32,
+    ports: Vec<Port>,
+    /// `[egress port]`: packets that the switch dropped by choice.
+    dropped: Vec<u64>,
+    drops: Drops,
+    alarm: Alarm,
+    change_at: Instant,
+}
+
+impl<D: DataPlane<Extension = ()>> SwitchNode<D> {
+    /// Creates the switch of a plan, of a network with `hosts` hosts.
+    pub(super) fn new(
+        plan: SwitchPlan,
+        plane: D,
+        hosts: usize,
+        routes: Arc<Vec<Routes>>,
+        shared: &mut Shared,
+    ) -> SwitchNode<D> {
+        let SwitchPlan { number, ports, choice, changes, .. } = plan;
+        let change_at = changes.front().map_or(Instant::NEVER, |change| change.at);
+        let mut alarm = Alarm::default();
+        alarm.set(change_at, number as u32, &mut shared.agenda);
+        SwitchNode {
+            driver: Driver::new(plane),
+            held: vec![PauseStats::default(); ports.len()],
+            links: Links {
+                id: number as u32,
+                dropped: vec![0; ports.len()],
+                ports: ports.into_iter().map(Port::new).collect(),
+                drops: Drops::default(),
+                alarm,
+                change_at,
+            },
+            index: number - hosts,
+            choice,
+            routes,
+            epoch: 0,
+            changes,
+        }
+    }
+
+    /// Handles the arrival of the next packet on the link into `ingress`.
+    pub(super) fn arrive(&mut self, now: Instant, ingress: PortId, shared: &mut Shared) {
+        let link = self.links.ports[ingress as usize].link_in as usize;
+        let Some(packet) = shared.in_flight[link].pop_front() else { return };
+        shared.packet_hops += 1;
+        if packet.kind == Kind::Control {
+            if let Some(frame) = packet.control() {
+                self.obey(now, ingress, frame, shared);
+            }
+            return;
+        }
+        let (routes, choice) = (&self.routes[self.epoch], &mut self.choice);
+        let Some(egress) = routes.next(self.index, packet.dst, |count| choice.among(now, count, &packet)) else {
+            return lose(&packet, DropReason::NoRoute, &mut shared.slab, &mut self.links.drops);
+        };
+        let (driver, mut out) = (&mut self.driver, At { links: &mut self.links, shared });
+        driver.arrive(now, ingress, egress, &mut packet.into(), &mut out);
+    }
+
+    fn obey(&mut self, now: Instant, port: PortId, frame: ControlFrame, shared: &mut Shared) {
+        self.held[port as usize].on_control(now, frame);
+        self.driver.control(now, port, frame, &mut At { links: &mut self.links, shared });
+    }
+
+    /// Polls `port`, because a transmission was to end.
+    pub(super) fn poll(&mut self, now: Instant, port: PortId, shared: &mut Shared) {
+        if self.links.ports[port as usize].take_poll(now) {
+            self.driver.poll_due(now, port, &mut At { links: &mut self.links, shared });
+        }
+    }
+
+    /// Handles the expiry of the timer.
+    pub(super) fn timer(&mut self, now: Instant, shared: &mut Shared) {
+        if !self.links.alarm.take(now) {
+            return;
+        }
+        while let Some(change) = self.changes.pop_front_if(|change| change.at <= now) {
+            self.epoch = change.epoch;
+            for (port, up) in change.ports {
+                self.held[port as usize].on_link_change(now);
+                self.driver.link_changed(now, port, up, &mut At { links: &mut self.links, shared });
+            }
+        }
+        self.links.change_at = self.changes.front().map_or(Instant::NEVER, |change| change.at);
+        self.driver.timer(now, &mut At { links: &mut self.links, shared });
+    }
+
+    /// Returns the counters of every port up to `now`.
+    pub(super) fn stats(&mut self, now: Instant) -> Vec<PortStats> {
+        let ports = self.links.ports.iter().zip(&self.links.dropped).zip(&mut self.held);
+        ports
+            .map(|((port, dropped), held)| {
+                held.settle(now);
+                PortStats { sent: port.sent, dropped: *dropped, held: *held }
+            })
+            .collect()
+    }
+}
+
+impl<D: DataPlane<Extension = ()>> SwitchView for SwitchNode<D> {
+    fn number(&self) -> u32 {
+        self.links.id
+    }
+
+    fn ports(&self) -> PortId {
+        self.links.ports.len() as PortId
+    }
+
+    fn readings(&self) -> &dyn Readings {
+        self.driver.readings()
+    }
+
+    fn sendable(&self, port: PortId) -> bool {
+        self.driver.sendable(port)
+    }
+
+    fn active_flows(&self, port: PortId) -> Option<u32> {
+        self.driver.readings().active_flows(port)
+    }
+
+    fn held_queues(&self) -> Vec<HeldQueue> {
+        Vec::new()
+    }
+
+    fn drops(&self) -> &Drops {
+        &self.links.drops
+    }
+
+    fn take_meters(&mut self) -> Option<Box<Meters>> {
+        None
+    }
+}
+
+/// The switch's side of its driver, while one event is handled.
+struct At<'a> {
+    links: &'a mut Links,
+    shared: &'a mut Shared,
+}
+
+impl Outlets<()> for At<'_> {
+    fn is_free(&self, now: Instant, port: PortId) -> bool {
+        self.links.ports[port as usize].busy_until <= now
+    }
+
+    fn free_at(&self, port: PortId) -> Instant {
+        self.links.ports[port as usize].busy_until
+    }
+
+    fn poll_at(&mut self, port: PortId, at: Instant) {
+        self.links.ports[port as usize].poll_at(at, (self.links.id, port), &mut self.shared.agenda);
+    }
+
+    fn arm(&mut self, at: Instant) {
+        let at = at.min(self.links.change_at);
+        self.links.alarm.set(at, self.links.id, &mut self.shared.agenda);
+    }
+
+    fn send(&mut self, now: Instant, port: PortId, frame: &Frame<()>, _departed: &Departed) -> Instant {
+        self.links.ports[port as usize].send(now, frame, self.shared, &mut self.links.drops)
+    }
+
+    fn dropped(&mut self, _now: Instant, egress: PortId, frame: &Frame<()>, reason: DropReason) {
+        self.links.dropped[egress as usize] += 1;
+        lose(frame, reason, &mut self.shared.slab, &mut self.links.drops);
+    }
+
+    fn discarded(&mut self, now: Instant, port: PortId, discarded: Discarded<()>, reason: DropReason) {
+        self.dropped(now, port, &discarded.frame, reason);
+    }
+}
