@@ -49,6 +49,9 @@ setup: $(VENV)/.module ## put `backwater` into .venv/bin
 run: setup ## the main job: BFC beside DCTCP and ideal fair queueing; SCALE=smoke|quick|paper
 	$(BIN)/backwater run experiments/bfc/fig9.toml --scale $(SCALE) --out $(OUT) --force || test $$? -eq 1 # a claim failed
 
+lab-doctor: setup ## whether this machine can run `backwater lab`
+	$(BIN)/backwater lab $(CURDIR)/examples/two-schemes.toml --for 0.5 && echo "The lab runs on this machine."
+
 test: ## everything that takes minutes at most, Rust and Python side by side
 	$(MAKE) --no-print-directory --jobs=2 test-rust test-python
 

@@ -143,6 +143,40 @@ def deadlock(scenario_json: str, failures: str) -> Deadlock:
     Raises `InputError`.
     """
 
+class Lab:
+    """The hosts and the switches of a scenario, with real packets. Linux only, and only after `lab_enter`.
+
+    Raises `InputError` if the system refuses a part.
+    """
+
+    def __init__(self, scenario_json: str, divisor: int) -> None: ...
+    def hosts(self) -> list[tuple[str, str]]:
+        """Names and addresses."""
+
+    def join(self, host: int) -> None:
+        """Moves the calling thread into a host."""
+
+    def counts(self) -> str:
+        """What was counted so far, as JSON."""
+
+    def stop(self) -> str:
+        """Ends the lab. Returns what was counted, as JSON."""
+
+def lab_enter() -> None:
+    """Moves this process, of one thread, into namespaces of its own. Its next child is their first process."""
+
+def lab_follow_parent() -> None:
+    """Ends this process when its parent ends."""
+
+def lab_name_hosts(text: str) -> None:
+    """Puts `text` in the place of `/etc/hosts`, for this process and its children."""
+
+def lab_check(scenario_json: str) -> str | None:
+    """Says why the lab cannot carry a scenario; None if it can."""
+
+def lab_pace(scenario_json: str, rate: int) -> tuple[int, float]:
+    """Divisor of time, and seconds of the shortest hop, if the fastest link has `rate` bits per second."""
+
 def processors() -> int:
     """How many this process may use: its affinity, and the quota of its control group."""
 

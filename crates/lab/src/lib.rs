@@ -4,12 +4,18 @@
 //! |---|---|
 //! | [`fabric`] | switches and NICs of a scenario in virtual time, without clock or sockets |
 //! | [`frames`] | the frames of a flow, as a sender of the shipped NICs |
+//! | `check` | whether the lab can carry a scenario, and how fast |
 //! | [`slab`] | the store of frames |
+//! | `linux` | namespaces, links and the loop that carries frames, on Linux |
 //! | [`ip`] | what the lab reads of a frame |
 
+mod check;
 pub mod fabric;
 pub mod frames;
 pub mod ip;
+#[cfg(target_os = "linux")]
+pub mod linux;
 pub mod slab;
 
+pub use check::{Pace, check};
 pub use fabric::Fabric;

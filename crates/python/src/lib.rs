@@ -1,5 +1,8 @@
 //! `backwater._core`: conversions between Python and the simulator, and nothing else.
 
+#[cfg(target_os = "linux")]
+mod lab;
+
 use backwater_deadlock::{self as deadlock, Backpressure, Failures};
 use backwater_scenario as scenario;
 use backwater_sim::measure::{columns, estimate, preview, summary, tables};
@@ -483,5 +486,14 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(size_tables, m)?)?;
     m.add_function(wrap_pyfunction!(scenario_schema, m)?)?;
     m.add_function(wrap_pyfunction!(claims_schema, m)?)?;
+    #[cfg(target_os = "linux")]
+    {
+        m.add_class::<lab::Lab>()?;
+        m.add_function(wrap_pyfunction!(lab::lab_enter, m)?)?;
+        m.add_function(wrap_pyfunction!(lab::lab_follow_parent, m)?)?;
+        m.add_function(wrap_pyfunction!(lab::lab_check, m)?)?;
+        m.add_function(wrap_pyfunction!(lab::lab_pace, m)?)?;
+        m.add_function(wrap_pyfunction!(lab::lab_name_hosts, m)?)?;
+    }
     Ok(())
 }

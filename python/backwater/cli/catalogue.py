@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, Entry | Family] = {
     "sweep": Entry("sweep:sweep", "Run a scenario at every point of a sweep and write one table.", EXPERIMENTS),
     "reproduce": Entry("reproduce:reproduce", "Run a published experiment and judge its claims.", EXPERIMENTS),
     "check": Entry("check:check", "Validate scenarios and estimate the cost of running them.", EXPERIMENTS),
+    "lab": Entry("lab:lab", "Run programs on hosts joined by a scenario's switches.", EXPERIMENTS),
     "deadlock": Entry("deadlock:deadlock", "Find cycles of pauses in scenarios.", EXPERIMENTS),
     "open": Entry("open:open_report", "Open a report in the browser.", RESULTS),
     "compare": Entry("compare:compare", "Print variants side by side.", RESULTS),

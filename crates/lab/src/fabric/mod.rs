@@ -99,8 +99,13 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
     /// Puts in a frame that a program of `host` sent at `at`. A time before [`Fabric::reached`] counts as that.
     pub fn put(&mut self, at: Instant, host: u16, frame: &[u8]) {
         if let Err(why) = self.try_put(at, host, frame) {
-            self.refused[host as usize][why as usize] += 1;
+            self.refuse(host, why);
         }
+    }
+
+    /// Counts a frame of `host` that is not carried.
+    pub fn refuse(&mut self, host: u16, why: Refused) {
+        self.refused[host as usize][why as usize] += 1;
     }
 
     fn try_put(&mut self, at: Instant, host: u16, frame: &[u8]) -> Result<(), Refused> {

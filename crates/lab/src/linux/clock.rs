@@ -1,0 +1,82 @@
+//! The lab's clock: time of the network is time of the machine, divided.
+//!
+//! A link of 100 Gbps is a link of 100 Mb/s at a divisor of 1000. So no parameter of a scenario is scaled.
+
+use backwater_types::Instant;
+use std::time::{Duration, Instant as Wall, SystemTime};
+
+/// Frames whose stamp is older than this were stamped by a clock that has been set since; they count as new.
+const OLDEST: Duration = Duration::from_secs(1);
+
+/// Clock of a lab.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: Wall,
+    divisor: u32,
+}
+
+/// One reading of the clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    clock: Clock,
+    wall: Wall,
+    system: SystemTime,
+}
+
+impl Clock {
+    /// Starts a clock at time 0, on which `divisor` seconds of the machine are a second of the network.
+    pub fn start(divisor: u32) -> Clock {
+        Clock { start: Wall::now(), divisor }
+    }
+
+    /// Reads the clock.
+    pub fn now(&self) -> Now {
+        Now { clock: *self, wall: Wall::now(), system: SystemTime::now() }
+    }
+
+    /// Returns the time of the network at a time of the machine.
+    pub fn network(&self, wall: Wall) -> Instant {
+        Instant((wall.saturating_duration_since(self.start).as_nanos() * 1000 / u128::from(self.divisor)) as u64)
+    }
+
+    /// Returns the time of the machine at a time of the network; `None` if it is too far off.
+    pub fn wall(&self, network: Instant) -> Option<Wall> {
+        let nanos = u128::from(network.0) * u128::from(self.divisor) / 1000;
+        self.start.checked_add(Duration::from_nanos(u64::try_from(nanos).ok()?))
+    }
+}
+
+impl Now {
+    /// Time of the network.
+    pub fn network(&self) -> Instant {
+        self.clock.network(self.wall)
+    }
+
+    /// Time of the machine.
+    pub fn wall(&self) -> Wall {
+        self.wall
+    }
+
+    /// Time of the machine at which the kernel stamped a frame.
+    pub fn stamped(&self, since_epoch: Duration) -> Wall {
+        let age = self.system.duration_since(SystemTime::UNIX_EPOCH + since_epoch).unwrap_or(Duration::ZERO);
+        let age = if age > OLDEST { Duration::ZERO } else { age };
+        self.wall.checked_sub(age).unwrap_or(self.wall)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_network_and_machine_are_each_others() {
+        let clock = Clock::start(5000);
+        for us in [0, 1, 77, 1_000_000] {
+            let wall = clock.wall(Instant(us * 1_000_000)).unwrap();
+            assert_eq!(wall.duration_since(clock.start), Duration::from_micros(us * 5000));
+            assert_eq!(clock.network(wall), Instant(us * 1_000_000));
+        }
+        assert!(clock.wall(Instant::NEVER).is_none());
+    }
+}

@@ -1,0 +1,219 @@
+//! A lab that runs: the loop that carries frames between the hosts' links and the fabric.
+
+use crate::fabric::Fabric;
+use crate::frames::Frames;
+use crate::ip::Refused;
+use crate::linux::clock::Clock;
+use crate::linux::edge::Edge;
+use crate::linux::lateness::Lateness;
+use crate::linux::{During, LabError, Network};
+use backwater_dataplane::DataPlane;
+use backwater_nic::Nic;
+use backwater_types::Instant;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::prctl;
+use nix::sys::time::TimeSpec;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Longest sleep of the loop.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+
+/// Time before an event at which the loop wakes to wait awake, where a processor is free. A sleep may end late by that.
+const AWAKE: Duration = Duration::from_micros(150);
+
+/// A lab whose fabric runs on a thread.
+pub struct Running {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    /// Clock of the lab.
+    pub clock: Clock,
+}
+
+/// What the loop shares with its owner.
+struct Shared {
+    stop: AtomicBool,
+    wake: EventFd,
+    /// Time of the network, picoseconds.
+    now: AtomicU64,
+    counts: Mutex<Counts>,
+}
+
+/// What the loop has counted.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Time of the network.
+    pub now: Instant,
+    /// `[host]`.
+    pub hosts: Vec<HostCounts>,
+    /// Frames inside the fabric.
+    pub inside: usize,
+    /// Frames that switches and NICs dropped, or that were lost on links.
+    pub dropped: u64,
+    /// Packets that crossed a link of the fabric.
+    pub packet_hops: u64,
+}
+
+/// What the loop has counted at one host's link.
+#[derive(Clone, Debug, Default)]
+pub struct HostCounts {
+    /// Frames from the host, and to it.
+    pub frames: [u64; 2],
+    /// Lateness of frames from the host, and to it.
+    pub late: [Lateness; 2],
+    /// Frames that were not carried, by reason.
+    pub refused: [u64; Refused::COUNT],
+    /// Frames that found no room in the ring.
+    pub overflowed: u64,
+    /// Frames that the host's interface did not take.
+    pub unsent: u64,
+}
+
+impl Running {
+    /// Starts to carry frames between the hosts of `network` and `fabric`, at time 0 of the network.
+    ///
+    /// # Errors
+    /// If the system refuses a descriptor or a thread.
+    pub fn start<D: DataPlane<Extension = ()> + 'static, N: Nic<Frames> + 'static>(
+        network: &mut Network,
+        fabric: Fabric<D, N>,
+        divisor: u32,
+    ) -> Result<Running, LabError>
+    where
+        N::Flow: 'static,
+    {
+        let wake =
+            EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC).during("cannot make an event", "")?;
+        let (stop, now) = (AtomicBool::new(false), AtomicU64::new(0));
+        let shared = Arc::new(Shared { stop, wake, now, counts: Mutex::default() });
+        let rings = network.take_rings();
+        let clock = Clock::start(divisor);
+        let work = Loop { fabric, edges: rings.into_iter().map(Edge::new).collect(), clock, shared: shared.clone() };
+        let thread = thread::Builder::new().name("fabric".into()).spawn(move || work.run());
+        Ok(Running { shared, thread: Some(thread.during("cannot start the fabric", "")?), clock })
+    }
+
+    /// Time of the network that the loop has reached, picoseconds.
+    pub fn now(&self) -> Instant {
+        Instant(self.shared.now.load(Ordering::Relaxed))
+    }
+
+    /// Whether the loop runs.
+    pub fn runs(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Ends the loop, and returns what it counted.
+    pub fn stop(&mut self) -> Counts {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        // A full counter of events wakes the loop as well.
+        let _ = self.shared.wake.write(1);
+        if let Some(thread) = self.thread.take() {
+            // The counts of a loop that failed are those of its last second.
+            let _ = thread.join();
+        }
+        self.counts()
+    }
+
+    /// Returns what the loop had counted when it last published, once a tenth of a second.
+    pub fn counts(&self) -> Counts {
+        self.shared.counts.lock().map(|counts| counts.clone()).unwrap_or_default()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The loop.
+struct Loop<D, N: Nic<Frames>> {
+    fabric: Fabric<D, N>,
+    edges: Vec<Edge>,
+    clock: Clock,
+    shared: Arc<Shared>,
+}
+
+impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
+    fn run(mut self) {
+        // Sleeps end when asked, not up to 50 us later. A kernel that refuses is late by that.
+        let _ = prctl::set_timerslack(1);
+        let (mut publish_at, mut wakes_early) = (Instant::ZERO, false);
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            for (host, edge) in (0..).zip(&mut self.edges) {
+                edge.take_in(host, &now, &self.clock, &mut self.fabric);
+            }
+            let edges = &mut self.edges;
+            self.fabric.run(now.network(), &mut |due, host, frame| edges[usize::from(host)].keep(due, frame));
+            self.edges.iter_mut().for_each(|edge| edge.send(&self.clock));
+            self.shared.now.store(now.network().0, Ordering::Relaxed);
+            if now.network() >= publish_at {
+                publish_at = self.clock.network(now.wall() + LONGEST_SLEEP);
+                self.publish();
+                wakes_early = has_free_processor();
+            }
+            self.sleep(wakes_early);
+        }
+        self.publish();
+    }
+
+    /// Sleeps until the next event of the fabric, the next frame, or the end.
+    fn sleep(&self, wakes_early: bool) {
+        let until = self.clock.wall(self.fabric.next());
+        let now = self.clock.now().wall();
+        let span = until.map_or(LONGEST_SLEEP, |until| until.saturating_duration_since(now).min(LONGEST_SLEEP));
+        let asleep = if wakes_early { span.saturating_sub(AWAKE) } else { span };
+        if !asleep.is_zero() {
+            let mut polled: Vec<PollFd> =
+                self.edges.iter().map(|edge| PollFd::new(edge.ring.as_fd(), PollFlags::POLLIN)).collect();
+            polled.push(PollFd::new(self.shared.wake.as_fd(), PollFlags::POLLIN));
+            // An interrupted sleep is a short one. A frame or a signal ends it too.
+            if ppoll(&mut polled, Some(TimeSpec::from_duration(asleep)), None) != Ok(0) {
+                return;
+            }
+        }
+        let Some(until) = until.filter(|_| wakes_early && span < LONGEST_SLEEP) else { return };
+        while self.clock.now().wall() < until && !self.edges.iter().any(|edge| edge.ring.has_frame()) {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn publish(&mut self) {
+        let fabric = &self.fabric;
+        let host = |(host, edge): (u16, &Edge)| HostCounts {
+            frames: edge.frames,
+            late: edge.late.clone(),
+            refused: fabric.refused(host),
+            overflowed: 0,
+            unsent: edge.unsent,
+        };
+        let mut hosts: Vec<HostCounts> = (0..).zip(&self.edges).map(host).collect();
+        let Ok(mut counts) = self.shared.counts.lock() else { return };
+        for ((counts, edge), before) in
+            hosts.iter_mut().zip(&self.edges).zip(counts.hosts.iter().map(|h| h.overflowed).chain(std::iter::repeat(0)))
+        {
+            counts.overflowed = before + u64::from(edge.ring.overflowed().unwrap_or(0));
+        }
+        *counts = Counts {
+            now: fabric.reached(),
+            hosts,
+            inside: fabric.frames(),
+            dropped: fabric.dropped(),
+            packet_hops: fabric.packet_hops(),
+        };
+    }
+}
+
+/// Whether fewer tasks than processors want to run. `false` where the system does not say.
+fn has_free_processor() -> bool {
+    let Ok(load) = std::fs::read_to_string("/proc/loadavg") else { return false };
+    let running = load.split(' ').nth(3).and_then(|tasks| tasks.split('/').next()?.parse::<usize>().ok());
+    let processors = thread::available_parallelism().map_or(1, |count| count.get());
+    running.is_some_and(|running| running <= processors && processors > 1)
+}

@@ -1,0 +1,190 @@
+"""`backwater lab`: real programs across the switches of a scenario."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from backwater import _core, suggest
+from backwater._core import InputError
+from backwater.cli.exits import FAILED
+from backwater.cli.later import when_used
+from backwater.cli.options import HOW, WHAT, Json, Scale, Sets, all_sets, real
+
+with when_used():
+    import json
+
+    from backwater import api, terminal
+    from backwater.cli import printing
+    from backwater.lab import outside
+
+
+RATE_MBPS = 20.0
+STDERR = 2
+
+
+def lab(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="Name a scenario file or an experiment.")],
+    execs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exec",
+            metavar="'HOST COMMAND'",
+            help="Run COMMAND on HOST, and end the lab when all of them have ended. Repeatable.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    serves: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--serve",
+            metavar="'HOST COMMAND'",
+            help="Start COMMAND on HOST first, and end it with the lab. Repeatable.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(
+            "--run",
+            metavar="RUN",
+            help="Use the network of this run, such as BFC. [default: the first]",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    sets: Sets = None,
+    scale: Scale = None,
+    rate: Annotated[
+        float,
+        typer.Option(
+            "--rate",
+            metavar="MBPS",
+            parser=real,
+            help="Let the fastest link have this rate, in Mb/s. [default: 20]",
+            rich_help_panel=HOW,
+            show_default=False,
+        ),
+    ] = RATE_MBPS,
+    for_s: Annotated[
+        float | None,
+        typer.Option(
+            "--for", metavar="SECONDS", parser=real, help="Keep the lab for this time at most.", rich_help_panel=HOW
+        ),
+    ] = None,
+    unfaithful: Annotated[
+        bool,
+        typer.Option("--unfaithful", help="Use a rate at which this machine cannot keep time.", rich_help_panel=HOW),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run programs on hosts joined by a scenario's switches.
+
+    Every host is a network namespace. Its frames pass the switches and NICs that a simulation runs.
+    Time is divided: with a link of 100 Gbps at 20 Mb/s, 5,000 seconds are one second of the scenario.
+    Programs find other hosts by name. You need no root where user namespaces are allowed.
+
+    Examples:
+        backwater lab x.toml --serve 'host1 iperf3 -s' --exec 'host0 iperf3 -c host1'
+        backwater lab x.toml --exec 'host0 bash'
+    """
+    if not (execs or serves) and for_s is None:
+        raise InputError("--exec 'HOST COMMAND': the lab has nothing to do; give a program, or --for SECONDS")
+    if not 0.001 <= rate <= 10_000:
+        raise InputError(f"--rate {rate:g}: expected 0.001 to 10,000 Mb/s")
+    if rate * 1e6 > outside.FASTEST_BPS and not unfaithful:
+        raise InputError(
+            f"--rate {rate:g}: a machine keeps time up to about {outside.FASTEST_BPS / 1e6:g} Mb/s; "
+            "add --unfaithful if you want no more than to see it run"
+        )
+    if for_s is not None and not 0 < for_s <= 1e6:
+        raise InputError(f"--for {for_s:g}: expected a time above 0, in seconds")
+    experiment = api.Experiment.from_arguments(scenario, all_sets(sets, None), scale)
+    network = json.dumps(chosen(experiment.networks, run))
+    slower = outside.pace(network, rate * 1e6)
+    hosts = [node["name"] for node in json.loads(_core.network(network))["nodes"] if node["host"]]
+    servers = [program("--serve", text, hosts) for text in serves or []]
+    programs = [program("--exec", text, hosts) for text in execs or []]
+
+    def ready(found: list[tuple[str, str]]) -> None:
+        if not as_json:
+            names = ", ".join(f"{name} {address}" for name, address in found[:4])
+            more = f" and {len(found) - 4} more" if len(found) > 4 else ""
+            terminal.say(f"{slower.divisor:,} seconds are one of the scenario. Hosts: {names}{more}")
+
+    result = outside.run(network, slower, servers, programs, for_s, ready, STDERR if as_json else None)
+    if as_json:
+        printing.print_json(result.to_json())
+    else:
+        tell(result)
+    failed = [one for one in result.programs[: len(programs)] if one["exit_code"] != 0]
+    raise typer.Exit(FAILED if failed else 0)
+
+
+def chosen(networks: dict[str, dict[str, Any]], name: str | None) -> dict[str, Any]:
+    """Returns the scenario of the run with this name."""
+    if name is None:
+        return next(iter(networks.values()))
+    if name not in networks:
+        raise InputError(f"--run {name}: {suggest.expected(name, list(networks))}")
+    return networks[name]
+
+
+def program(option: str, text: str, hosts: list[str]) -> outside.Program:
+    """Reads `HOST COMMAND`."""
+    host, _, command = text.strip().partition(" ")
+    if host not in hosts:
+        raise InputError(f"{option} {text!r}: {host!r} is no host: {suggest.expected(host, hosts)}")
+    try:
+        argv = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"{option} {text!r}: {str(error).lower()}") from None
+    if not argv:
+        raise InputError(f"{option} {text!r}: a command is missing after the host")
+    return outside.Program(host, argv)
+
+
+def tell(result: outside.Result) -> None:
+    """Prints what each host sent and got, how late frames were, and whether the run is faithful."""
+    table = terminal.Table(
+        title="Frames at the edge, and how late they were there", title_justify="left", title_style="bold"
+    )
+    table.add_column("host")
+    for heading in ("sent", "got", "in, p99", "in, max", "out, p99", "out, max", "not carried"):
+        table.add_column(heading, justify="right")
+    idle = 0
+    for host in result.counts["hosts"]:
+        if not (host["frames_in"] or host["frames_out"] or host["refused"]):
+            idle += 1
+            continue
+        lost = {**host["refused"], "ring full": host["overflowed"], "not taken": host["unsent"]}
+        reasons = ", ".join(f"{count} {name}" for name, count in lost.items() if count)
+        late = [host[way][of] for way in ("late_in", "late_out") for of in ("p99_s", "max_s")]
+        table.add_row(
+            host["host"],
+            terminal.count(host["frames_in"]),
+            terminal.count(host["frames_out"]),
+            *(f"{1e3 * value:.2f} ms" for value in late),
+            reasons or "-",
+        )
+    if table.row_count:
+        terminal.out.print(table)
+    if idle:
+        terminal.say(f"{terminal.some(idle, 'host')} sent and got nothing.")
+    for one in result.programs:
+        words = shlex.join(one["command"])
+        if one["failed"]:
+            terminal.answer(f"{one['host']}: {words}: did not start: {one['failed']}")
+        elif one["exit_code"] not in (0, None) and not re.fullmatch(r"-\d+", str(one["exit_code"])):
+            terminal.answer(f"{one['host']}: {words}: exit code {one['exit_code']}")
+    dropped = result.counts["frames_dropped"]
+    if dropped:
+        terminal.answer(f"Switches and NICs dropped {terminal.some(dropped, 'frame')}.")
+    hop = f"the shortest hop takes {1e3 * result.pace.hop_s:.2f} ms"
+    why = result.unfaithful
+    if idle == len(result.counts["hosts"]):
+        return
+    terminal.answer(f"Faithful: frames were on time, and {hop}." if why is None else f"Not faithful: {why}; {hop}.")

@@ -1,0 +1,141 @@
+"""What a command asks of the lab, and what it says of the answer."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from backwater import _core
+from backwater._core import InputError
+
+LATE_SHARE = 0.05
+"""Lateness of the 99th percentile of frames, as a share of the shortest hop, up to which a run is faithful."""
+FASTEST_BPS = 200e6
+"""Rate of the fastest link above which a run is not expected to be faithful."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program to start on a host."""
+
+    host: str
+    argv: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"host": self.host, "argv": self.argv}
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much slower the lab's network is than the scenario's: `divisor` seconds are one of its own. `hop_s` is the
+    time of a full frame on the shortest hop, in seconds of the machine."""
+
+    divisor: int
+    hop_s: float
+
+
+def pace(scenario: str, rate_bps: float) -> Pace:
+    """Slows the scenario's network down so that its fastest link has this rate.
+
+    # Errors
+    `InputError` if the lab cannot carry the scenario.
+    """
+    if not hasattr(_core, "Lab"):
+        raise InputError("the lab needs Linux: it is made of network namespaces")
+    if (why := _core.lab_check(scenario)) is not None:
+        raise InputError(f"the lab cannot carry this scenario: {why}")
+    return Pace(*_core.lab_pace(scenario, round(rate_bps)))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a lab counted."""
+
+    counts: dict[str, Any]
+    programs: list[dict[str, Any]]
+    seconds: float
+    stopped: bool
+    pace: Pace
+
+    @property
+    def unfaithful(self) -> str | None:
+        """Why the run is not faithful to virtual time; None if it is."""
+        hop = self.pace.hop_s
+        for host in self.counts["hosts"]:
+            for direction, words in (("late_in", "from"), ("late_out", "to")):
+                late = host[direction]
+                if late["p99_s"] > LATE_SHARE * hop:
+                    share = late["p99_s"] / hop
+                    return f"1 % of the frames {words} {host['host']} were late by {share:.0%} of a hop or more"
+                if late["max_s"] > hop:
+                    return f"a frame {words} {host['host']} was late by {late['max_s'] / hop:.1f} hops"
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "faithful": self.unfaithful is None,
+            "unfaithful_because": self.unfaithful,
+            "divisor": self.pace.divisor,
+            "hop_s": self.pace.hop_s,
+            "seconds": self.seconds,
+            "stopped": self.stopped,
+            "programs": self.programs,
+            **self.counts,
+        }
+
+
+def run(
+    scenario: str,
+    slower: Pace,
+    servers: Sequence[Program],
+    programs: Sequence[Program],
+    for_s: float | None,
+    ready: Callable[[list[tuple[str, str]]], None],
+    stdout: int | None = None,
+) -> Result:
+    """Runs programs in a lab until they have ended, or for `for_s` seconds. Calls `ready` with the names and addresses
+    of the hosts. `stdout` is the descriptor that programs print to, in place of standard output.
+
+    # Errors
+    `InputError` if this machine refuses a part of the lab.
+    """
+    order = {
+        "scenario": scenario,
+        "divisor": slower.divisor,
+        "servers": [one.to_json() for one in servers],
+        "programs": [one.to_json() for one in programs],
+        "for_s": for_s,
+        "stdout": stdout,
+    }
+    order_read, order_write = os.pipe()
+    report_read, report_write = os.pipe()
+    arguments = [sys.executable, "-m", "backwater.lab.inside", str(order_read), str(report_write)]
+    inside = subprocess.Popen(arguments, pass_fds=(order_read, report_write))
+    os.close(order_read)
+    os.close(report_write)
+    last: dict[str, Any] = {}
+    try:
+        with contextlib.suppress(BrokenPipeError), os.fdopen(order_write, "w") as orders:
+            orders.write(json.dumps(order) + "\n")
+        with os.fdopen(report_read) as reports:
+            for line in reports:
+                last = json.loads(line)
+                if "ready" in last:
+                    ready([(name, address) for name, address in last["ready"]])
+        inside.wait()
+    finally:
+        if inside.poll() is None:
+            inside.send_signal(signal.SIGKILL)
+            inside.wait()
+    if "refused" in last:
+        raise InputError(f"the lab did not start: {last['refused']}")
+    if "counts" not in last:
+        raise RuntimeError(f"the lab's process ended with code {inside.returncode} and no result")
+    return Result(last["counts"], last["programs"], last["seconds"], last["stopped"], slower)

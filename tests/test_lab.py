@@ -1,0 +1,219 @@
+"""`backwater lab`: programs talk across switches, nothing else gets in, and nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Cli
+
+SCENARIO = """
+scheme = "bfc"
+topology = { kind = "single-switch", hosts = 4, rate = "100 Gbps", delay = "1 us" }
+workload = [{ kind = "long-lived", count = 1, from = ["host0"], to = ["host1"] }]
+run = { duration = "1 ms" }
+"""
+LARGE = (
+    "topology={kind='leaf-spine', leaves=4, spines=1, hosts_per_leaf=150, "
+    "host_rate='1 Gbps', host_delay='1 us', core_rate='1 Gbps', core_delay='1 us'}"
+)
+ECHO = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 7000))
+while True:
+    data, to = s.recvfrom(65535)
+    s.sendto(data, to)
+"""
+PING = """
+import os, socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(5)
+for size in (1, 100, 900, 3000, 900):
+    sent = os.urandom(size)
+    s.sendto(sent, ("host1", 7000))
+    assert s.recv(65535) == sent
+print("all came back")
+"""
+FORGE = """
+import socket, struct
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind(("eth0", 0))
+to, own = bytes([2, 0xb7, 0, 0, 0, 1]), bytes([2, 0xb7, 0, 0, 0, 0])
+for kind in (0x88b5, 0x8808):
+    for body in (b"", bytes(46), bytes([255]) * 46):
+        s.send(to + own + struct.pack("!H", kind) + body)
+s.send(to + own + struct.pack("!HH", 0x8100, 5) + struct.pack("!H", 0x0800) + bytes(46))
+s.send(to + own + struct.pack("!H", 0x86dd) + bytes(46))
+s.send(to + own + struct.pack("!H", 0x0800) + bytes(46))
+s.send(to + own + struct.pack("!H", 0x0800) + bytes(6))
+"""
+
+
+@pytest.fixture(scope="session")
+def scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("lab") / "four.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+@pytest.fixture(scope="session")
+def allowed(scenario: Path) -> None:
+    """Skips where the system allows no namespaces."""
+    tried = start(scenario, "--for", "0.1")
+    said = tried.communicate()[1]
+    if tried.returncode != 0:
+        pytest.skip(f"the lab cannot run here: {said.strip()}")
+
+
+def start(*words: str | Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "backwater", "lab", *map(str, words)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def python(host: str, code: str) -> str:
+    return f"{host} {shlex.quote(sys.executable)} -c {shlex.quote(code)}"
+
+
+def lab(*words: str | Path) -> tuple[int, dict[str, Any]]:
+    """Runs a lab, and returns its exit code and what it counted."""
+    run = start(*words, "--json")
+    out, said = run.communicate(timeout=60)
+    assert out, said
+    return run.returncode, json.loads(out)
+
+
+@pytest.mark.usefixtures("allowed")
+def test_programs_find_hosts_by_name_and_what_they_send_arrives_as_it_was(scenario: Path) -> None:
+    code, found = lab(scenario, "--serve", python("host1", ECHO), "--exec", python("host0", PING))
+    assert code == 0, found
+    [client, server] = found["programs"]
+    assert (client["exit_code"], server["exit_code"]) == (0, -signal.SIGTERM)
+    hosts = {one["host"]: one for one in found["hosts"]}
+    # The datagram of 3,000 B goes in three fragments.
+    frames = 4 + 3
+    assert [hosts["host0"][way] for way in ("frames_in", "frames_out")] == [frames, frames]
+    assert [hosts["host2"][way] for way in ("frames_in", "frames_out")] == [0, 0]
+    assert all(not one["refused"] and not one["overflowed"] and not one["unsent"] for one in found["hosts"])
+    assert (found["frames_inside"], found["frames_dropped"], found["divisor"]) == (0, 0, 5000)
+
+
+@pytest.mark.usefixtures("allowed")
+def test_frames_that_the_lab_does_not_carry_are_counted_by_reason_and_have_no_effect(scenario: Path) -> None:
+    code, found = lab(scenario, "--exec", python("host0", FORGE))
+    assert code == 0, found
+    [first, *others] = found["hosts"]
+    assert first["refused"] == {"control": 6, "vlan": 1, "ipv6": 1, "malformed": 1, "runt": 1}
+    assert all(one["frames_out"] == 0 for one in others)
+    assert found["packet_hops"] == 0
+
+
+@pytest.mark.usefixtures("allowed")
+def test_the_exit_code_says_whether_a_program_failed(scenario: Path) -> None:
+    for code in ("raise SystemExit(3)", "import os; os.kill(os.getpid(), 9)"):
+        assert lab(scenario, "--exec", python("host0", code))[0] == 1
+    code, found = lab(scenario, "--exec", "host0 there-is-no-such-program -x")
+    assert (code, found["programs"][0]["exit_code"]) == (1, None)
+    assert "there-is-no-such-program: No such file" in found["programs"][0]["failed"]
+
+
+@pytest.mark.usefixtures("allowed")
+def test_a_lab_ends_in_time_and_takes_its_programs_with_it(scenario: Path) -> None:
+    began = time.monotonic()
+    code, found = lab(scenario, "--exec", python("host0", "import time; time.sleep(600)"), "--for", "0.5")
+    assert time.monotonic() - began < 20
+    assert (code, found["programs"][0]["exit_code"], found["stopped"]) == (1, -signal.SIGTERM, False)
+
+
+def traces() -> tuple[set[str], set[str]]:
+    """Interfaces of this namespace, and processes of labs."""
+    commands = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if "backwater.lab.inside" in words or "LAB-TRACE" in words:
+            commands.add(f"{process.name} {' '.join(words)}")
+    return {link.name for link in Path("/sys/class/net").iterdir()}, commands
+
+
+def at_once(run: subprocess.Popen[str]) -> None:
+    run.send_signal(signal.SIGINT)
+
+
+def terminated(run: subprocess.Popen[str]) -> None:
+    run.send_signal(signal.SIGTERM)
+
+
+def killed(run: subprocess.Popen[str]) -> None:
+    run.kill()
+
+
+def inner_killed(run: subprocess.Popen[str]) -> None:
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    for child in children:
+        os.kill(int(child), signal.SIGKILL)
+
+
+@pytest.mark.usefixtures("allowed")
+@pytest.mark.parametrize("ends", [at_once, terminated, killed, inner_killed])
+def test_nothing_is_left_of_a_lab_however_it_ends(
+    scenario: Path, ends: Callable[[subprocess.Popen[str]], None]
+) -> None:
+    before = traces()
+    draws = random.Random(ends.__name__)
+    for _ in range(3):
+        command = python("host0", "import time; time.sleep(600)") + " LAB-TRACE"
+        run = start(scenario, "--exec", command)
+        time.sleep(draws.uniform(0.1, 2.5))
+        ends(run)
+        run.communicate(timeout=30)
+        until = time.monotonic() + 10
+        while traces() != before and time.monotonic() < until:
+            time.sleep(0.05)
+        assert traces() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--exec 'HOST COMMAND': the lab has nothing to do"),
+        (["--exec", "host9 ls"], "'host9' is no host: did you mean host"),
+        (["--exec", "host1"], "a command is missing after the host"),
+        (["--exec", "host1 'ls"], "no closing quotation"),
+        (["--for", "0"], "--for 0: expected a time above 0"),
+        (["--for", "1", "--rate", "500"], "add --unfaithful"),
+        (["--for", "1", "--rate", "0"], "--rate 0: expected 0.001 to 10,000 Mb/s"),
+        (["--for", "1", "--run", "DCTPC"], "--run DCTPC: expected one of"),
+        (["--for", "1", "--set", "scheme=hpcc"], 'host.transport = "hpcc": its packets carry telemetry'),
+        (["--for", "1", "--set", "scheme=expresspass"], "its packets carry credits"),
+        (["--for", "1", "--set", "scheme=homa"], "its packets carry grants"),
+        (["--for", "1", "--set", "scheme=bfc-srf"], "IP packets do not say how much is left"),
+        (
+            ["--for", "1", "--set", LARGE],
+            "600 hosts; the lab has up to 512",
+        ),
+        (["--for", "1", "--set", "host.payload=64 B", "--set", "host.header=1 B"], "65 B: too short for IPv4"),
+    ],
+)
+def test_what_the_lab_cannot_do_is_said_before_anything_starts(
+    cli: Cli, scenario: Path, words: list[str], said: str
+) -> None:
+    if sys.platform != "linux":
+        pytest.skip("the lab is made of Linux namespaces")
+    answer = cli("lab", str(scenario), *words)
+    assert answer.returncode == 2, answer.stdout
+    assert said in answer.stderr
+    assert not answer.stdout
