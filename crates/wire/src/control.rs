@@ -43,8 +43,8 @@ pub(crate) fn get(head: &Head, port: &Port) -> Result<ControlFrame, Refused> {
         BITMAP => bitmap(head, port).map(ControlFrame::Bitmap),
         PAUSE_FLOW => flow(head, port).map(ControlFrame::PauseFlow),
         RESUME_FLOW => flow(head, port).map(ControlFrame::ResumeFlow),
-        CREDIT => Ok(ControlFrame::Credit(head.u64(OPERAND))),
-        CREDIT_SENT => Ok(ControlFrame::CreditSent(head.u64(OPERAND))),
+        CREDIT => sum(head).map(ControlFrame::Credit),
+        CREDIT_SENT => sum(head).map(ControlFrame::CreditSent),
         _ => Err(Refused::Operation),
     }
 }
@@ -63,6 +63,13 @@ fn flow(head: &Head, port: &Port) -> Result<FlowName, Refused> {
     let name = FlowName { flow: head.u32(OPERAND), slot: head.u32(SLOT), class: head.u8(CLASS) };
     if name.class < port.classes { Ok(name) } else { Err(Refused::Class) }
 }
+
+fn sum(head: &Head) -> Result<u64, Refused> {
+    Some(head.u64(OPERAND)).filter(|bytes| *bytes <= MOST_BYTES).ok_or(Refused::Sum)
+}
+
+/// Bytes that a link carries at most: more than in five years at 400 Gbps. Sums with a buffer do not overflow.
+const MOST_BYTES: u64 = u64::MAX >> 1;
 
 const PAUSE: u8 = 1;
 const RESUME: u8 = 2;

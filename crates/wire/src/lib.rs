@@ -42,7 +42,7 @@
 //! | 20 | 16 | queues as bits, queue 0 the least significant (3) |
 //! | 20 | 4 | flow (4, 5) |
 //! | 24 | 4 | slot (4, 5) |
-//! | 20 | 8 | bytes since the link came up (6, 7) |
+//! | 20 | 8 | bytes since the link came up, less than 2^63 (6, 7) |
 //! | | | the rest is zero |
 //!
 //! | offset | bytes | hello (type 3) and its answer (type 4), 60 bytes |

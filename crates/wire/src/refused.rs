@@ -39,6 +39,8 @@ pub enum Refused {
     Class,
     /// It names a host that the network does not have.
     Host,
+    /// It counts more bytes than a link can carry.
+    Sum,
     /// A byte without a meaning is not zero.
     Reserved,
 }
@@ -47,7 +49,7 @@ impl Refused {
     /// Number of reasons.
     pub const COUNT: usize = Self::ALL.len();
     /// All reasons, in the order of their numbers.
-    pub const ALL: [Refused; 18] = {
+    pub const ALL: [Refused; 19] = {
         use Refused::*;
         [
             Runt,
@@ -67,6 +69,7 @@ impl Refused {
             Queue,
             Class,
             Host,
+            Sum,
             Reserved,
         ]
     };
@@ -91,6 +94,7 @@ impl Refused {
             Refused::Queue => "queue",
             Refused::Class => "class",
             Refused::Host => "host",
+            Refused::Sum => "sum",
             Refused::Reserved => "reserved",
         }
     }

@@ -6,3 +6,4 @@ mod golden;
 mod properties;
 mod random;
 mod refusals;
+mod switches;

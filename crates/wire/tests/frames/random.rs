@@ -93,8 +93,8 @@ pub(crate) fn control(stream: &mut Stream, port: &Port) -> ControlFrame {
         }
         3 => ControlFrame::PauseFlow(flow(stream, port)),
         4 => ControlFrame::ResumeFlow(flow(stream, port)),
-        5 => ControlFrame::Credit(word(stream)),
-        _ => ControlFrame::CreditSent(word(stream)),
+        5 => ControlFrame::Credit(word(stream) >> 1),
+        _ => ControlFrame::CreditSent(word(stream) >> 1),
     }
 }
 

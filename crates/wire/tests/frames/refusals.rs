@@ -48,6 +48,8 @@ const WRONG: &[(&str, usize, &[u8], Refused)] = &[
     ("pfc-pause", 17, &[0x10], Refused::Class),
     ("data", 26, &[0x03, 0xe8], Refused::Host),
     ("data", 28, &[0x03, 0xe8], Refused::Host),
+    ("credit", 20, &[0x80], Refused::Sum),
+    ("credit-sent", 20, &[0xff], Refused::Sum),
     ("data", 19, &[1], Refused::Reserved),
     ("ack", 31, &[1], Refused::Reserved),
     ("pause", 17, &[1], Refused::Reserved),
@@ -71,6 +73,7 @@ const ACCEPTED: &[(&str, usize, &[u8])] = &[
     ("bitmap", 32, &[0xff, 0xff, 0xff, 0xff]),
     ("pause-flow", 17, &[3]),
     ("pfc-pause", 17, &[0x0f]),
+    ("credit", 20, &[0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
 ];
 
 fn changed(name: &str, at: usize, to: &[u8]) -> Vec<u8> {
