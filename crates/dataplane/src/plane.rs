@@ -125,7 +125,7 @@ pub struct Joined {
 }
 
 /// Result of the arrival of a packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Reason of the drop. `None`: the packet was queued.
     pub dropped: Option<DropReason>,
@@ -158,7 +158,7 @@ pub struct Sent<E = ()> {
 }
 
 /// Description of a packet that starts its transmission.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departed {
     /// Data queue that the packet left, if any.
     pub queue: Option<QueueId>,
