@@ -134,7 +134,7 @@ impl Field for ControlFrame {
     }
 }
 
-/// Structs as their fields, in this order.
+/// Structs as their fields, in this order; the names of the fields name what differs.
 macro_rules! fields {
     ($($type:ident { $($field:ident),* })*) => {$(
         impl Field for $type {
@@ -147,7 +147,29 @@ macro_rules! fields {
                 Ok($type { $($field),* })
             }
         }
+
+        impl Fields for $type {
+            fn each(&self, see: &mut dyn FnMut(&'static str, String)) {
+                $(see(stringify!($field), plain(&format!("{:?}", self.$field)));)*
+            }
+        }
     )*};
+}
+
+/// Text of a value, such as `3` for `Some(3)`, and `none` for `None`.
+fn plain(debug: &str) -> String {
+    let inner = debug.split_once('(').and_then(|(_, inner)| inner.strip_suffix(')'));
+    match (inner, debug) {
+        (Some(inner), _) => plain(inner),
+        (None, "None") => "none".into(),
+        (None, value) => value.into(),
+    }
+}
+
+/// A value with named fields.
+pub(crate) trait Fields {
+    /// Shows every field to `see`, by name.
+    fn each(&self, see: &mut dyn FnMut(&'static str, String));
 }
 
 fields! {
