@@ -70,18 +70,21 @@ impl Example {
     }
 }
 
-macro_rules! examples {
+macro_rules! corpus {
     ($($name:literal)*) => {
-        [$(Example { name: $name, bytes: bytes($name, include_str!(concat!("corpus/", $name, ".hex"))) }),*]
+        /// Name and text of each frame.
+        pub(crate) const CORPUS: [(&str, &str); 14] = [$(($name, include_str!(concat!("corpus/", $name, ".hex")))),*];
     };
+}
+
+corpus! {
+    "data" "ack" "pause" "resume" "bitmap" "pause-flow" "resume-flow" "credit" "credit-sent" "hello" "answer"
+    "pfc-pause" "pfc-resume" "pfc-several"
 }
 
 /// Returns the frames.
 pub(crate) fn examples() -> [Example; 14] {
-    examples! {
-        "data" "ack" "pause" "resume" "bitmap" "pause-flow" "resume-flow" "credit" "credit-sent" "hello" "answer"
-        "pfc-pause" "pfc-resume" "pfc-several"
-    }
+    CORPUS.map(|(name, text)| Example { name, bytes: bytes(name, text) })
 }
 
 /// Returns the frame with this name.

@@ -7,3 +7,4 @@ mod properties;
 mod random;
 mod refusals;
 mod switches;
+mod tables;
