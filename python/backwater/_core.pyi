@@ -177,6 +177,16 @@ def lab_check(scenario_json: str) -> str | None:
 def lab_pace(scenario_json: str, rate: int) -> tuple[int, float]:
     """Divisor of time, and seconds of the shortest hop, if the fastest link has `rate` bits per second."""
 
+def replay(path: str) -> str:
+    """Replays the log of a switch against the switch that its scenario describes.
+
+    Returns JSON: `equal`, `difference` (`record`, `time_ps`, `call`, `facts`; null if there is none), `records`,
+    `packets`, `switch`, `scheme`, `until_ps`, `written_by`, `ending` (complete, interrupted, torn; null after a
+    difference), `torn` (`record`, `byte`, `call`).
+
+    Raises `InputError` if the file is no log, or is damaged.
+    """
+
 def processors() -> int:
     """How many this process may use: its affinity, and the quota of its control group."""
 

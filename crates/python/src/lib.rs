@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod lab;
+mod replay;
 
 use backwater_deadlock::{self as deadlock, Backpressure, Failures};
 use backwater_scenario as scenario;
@@ -33,13 +34,17 @@ fn refused(error: scenario::Error) -> PyErr {
     let file = error.file().map(String::from);
     let key = Some(error.key).filter(|key| !key.is_empty());
     let values = [Some(error.place), file, key, error.value, Some(error.problem), error.run];
+    set_attributes(&refusal, values);
+    refusal
+}
+
+fn set_attributes(refusal: &PyErr, values: [Option<String>; 6]) {
     Python::attach(|py| {
         for (name, value) in ATTRIBUTES.into_iter().zip(values) {
             // An exception takes any attribute; if it ever does not, its message says the same.
             let _ = refusal.value(py).setattr(name, value);
         }
     });
-    refusal
 }
 
 fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
@@ -477,6 +482,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(network, m)?)?;
     m.add_function(wrap_pyfunction!(flows, m)?)?;
     m.add_function(wrap_pyfunction!(start_deadlock, m)?)?;
+    m.add_function(wrap_pyfunction!(replay::replay, m)?)?;
     m.add_function(wrap_pyfunction!(processors, m)?)?;
     m.add_function(wrap_pyfunction!(free_memory, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;

@@ -24,6 +24,6 @@ pub mod recorded;
 
 pub use calls::{Answer, Call, Dropped, Step};
 pub use log::{Head, Log};
-pub use player::{Difference, Fact, Replay, replay, switch};
+pub use player::{Difference, Fact, Replay, number_of, replay, switch};
 pub use read::{Ending, Error, Reader};
 pub use recorded::Recorded;

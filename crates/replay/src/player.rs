@@ -17,6 +17,8 @@ use std::path::Path;
 /// Outcome of a replay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
+    /// Version of Backwater that wrote the log.
+    pub backwater: String,
     /// Name of the switch.
     pub switch: String,
     /// Scheme of the scenario.
@@ -88,14 +90,23 @@ pub fn scenario_of<R: Read>(reader: &Reader<R>) -> Result<(Scenario, String), Er
 /// # Errors
 /// If the network has no switch of this name.
 pub fn switch(scenario: &Scenario, graph: &Graph, name: &str) -> Result<(AnySwitch, PortId), Error> {
+    let number = number_of(graph, name)?;
     let blueprint = Blueprint::new(scenario, graph, 1, None, &PintShape::default());
-    let plan = blueprint.switches.iter().find(|plan| graph.nodes[plan.number].name == name);
-    let plan = plan.ok_or_else(|| {
-        let names: Vec<&str> = blueprint.switches.iter().map(|plan| graph.nodes[plan.number].name.as_str()).collect();
-        Error::whole(format!("switch = {name:?}: expected one of {}", shown(&names)))
-    })?;
+    let plan = &blueprint.switches[number - graph.hosts];
     let plane = planes::any(scenario.conventions.memory, &plan.shape, plan.table);
     Ok((plane, plan.shape.ports.len() as PortId))
+}
+
+/// Returns the number in the graph of the switch of this name.
+///
+/// # Errors
+/// If there is no switch of this name.
+pub fn number_of(graph: &Graph, name: &str) -> Result<usize, Error> {
+    let number = graph.find(name).filter(|number| *number >= graph.hosts);
+    number.ok_or_else(|| {
+        let names: Vec<&str> = graph.nodes[graph.hosts..].iter().map(|node| node.name.as_str()).collect();
+        Error::whole(format!("switch = {name:?}: expected one of {}", shown(&names)))
+    })
 }
 
 /// Names the first few.
@@ -115,6 +126,7 @@ pub fn play<D: DataPlane<Extension = ()>, R: Read>(
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Option<Replay>, Error> {
     let mut replay = Replay {
+        backwater: reader.head().backwater.clone(),
         switch: reader.head().switch.clone(),
         scheme: scheme.into(),
         records: 0,

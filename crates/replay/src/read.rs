@@ -21,7 +21,8 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn whole(problem: impl ToString) -> Error {
+    /// Makes an error about the whole file, or about no file.
+    pub fn whole(problem: impl ToString) -> Error {
         Error { record: None, byte: None, problem: problem.to_string() }
     }
 
@@ -68,7 +69,14 @@ impl Reader<BufReader<File>> {
     /// # Errors
     /// As [`Reader::new`], and if the file cannot be opened.
     pub fn open(path: &Path) -> Result<Reader<BufReader<File>>, Error> {
-        Reader::new(BufReader::with_capacity(1 << 16, File::open(path).map_err(Error::whole)?))
+        if path.is_dir() {
+            return Err(Error::whole("is a directory: expected the log of a switch"));
+        }
+        let file = File::open(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Error::whole("no such file"),
+            _ => Error::whole(format!("cannot be read: {error}")),
+        })?;
+        Reader::new(BufReader::with_capacity(1 << 16, file))
     }
 }
 

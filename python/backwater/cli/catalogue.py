@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, Entry | Family] = {
     "compare": Entry("compare:compare", "Print variants side by side.", RESULTS),
     "compare-fct": Entry("compare_fct:compare_fct", "Compare completion times flow by flow.", RESULTS),
     "explain": Entry("explain:explain", "Say where slow flows spent their time.", RESULTS),
+    "replay": Entry("replay:replay", "Compare a switch's log with the simulator's switch.", RESULTS),
     "report": Entry("report:report", "Write a report and its figures again.", RESULTS),
     "list": Family(
         "List experiments, schemes, workloads, chips or runs.",
