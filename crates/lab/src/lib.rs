@@ -7,6 +7,7 @@
 //! | `check` | whether the lab can carry a scenario, and how fast |
 //! | [`slab`] | the store of frames |
 //! | `linux` | namespaces, links and the loop that carries frames, on Linux |
+//! | [`logs`] | logs of switches, for a replay |
 //! | [`ip`] | what the lab reads of a frame |
 
 mod check;
@@ -15,7 +16,9 @@ pub mod frames;
 pub mod ip;
 #[cfg(target_os = "linux")]
 pub mod linux;
+pub mod logs;
 pub mod slab;
 
 pub use check::{Pace, check};
 pub use fabric::Fabric;
+pub use logs::Logs;
