@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import backwater
 from conftest import Cli
 
 SCENARIO = """
@@ -136,6 +137,69 @@ def test_a_lab_ends_in_time_and_takes_its_programs_with_it(scenario: Path) -> No
     assert (code, found["programs"][0]["exit_code"], found["stopped"]) == (1, -signal.SIGTERM, False)
 
 
+OVERLOAD = """
+name = "overload"
+scheme = "bfc"
+seeds = { count = 1 }
+host = { payload = "958 B", header = "42 B" }
+run = { duration = "600 us", warmup = "0 s" }
+
+[topology]
+kind = "graph"
+hosts = ["a", "b", "r"]
+switches = ["sw1", "sw2"]
+links = [
+    { ends = ["a", "sw1"], rate = "100 Gbps", delay = "1 us" },
+    { ends = ["b", "sw1"], rate = "100 Gbps", delay = "1 us" },
+    { ends = ["sw1", "sw2"], rate = "100 Gbps", delay = "1 us" },
+    { ends = ["sw2", "r"], rate = "100 Gbps", delay = "1 us" },
+]
+
+[[workload]]
+kind = "long-lived"
+class = "a"
+count = 1
+rate = "100 Gbps"
+from = ["a"]
+to = ["r"]
+
+[[workload]]
+kind = "long-lived"
+class = "b"
+count = 1
+rate = "100 Gbps"
+from = ["b"]
+to = ["r"]
+start = "300 ns"
+"""
+
+
+@pytest.mark.usefixtures("allowed", "no_pictures")
+def test_the_flows_of_a_scenario_have_the_simulators_throughput_and_pauses(tmp_path: Path) -> None:
+    path = tmp_path / "overload.toml"
+    path.write_text(OVERLOAD)
+    simulated = backwater.Experiment(path).run(tmp_path / "simulated").runs[0]
+    for attempt in ("first", "second"):
+        real = backwater.Experiment(path).run(tmp_path / attempt, on="lab:20").runs[0]
+        if real.summary["lab"]["faithful"]:
+            break
+    found = real.summary["lab"]
+    assert (found["datagrams_altered"], found["datagrams_reordered"]) == (0, 0)
+    assert set(real.tables) == {*simulated.tables, "lateness"}
+    assert real.table("lateness").num_rows == 2 * 3 + 1
+    page = (tmp_path / attempt / "report.html").read_text()
+    assert "real packets, with 5,000 s for one of the scenario" in page
+    if not real.summary["lab"]["faithful"]:
+        pytest.skip(f"this machine is too busy to keep time: {real.summary['lab']['unfaithful_because']}")
+    for one, other in zip(real.summary["throughput"], simulated.summary["throughput"], strict=True):
+        assert one["goodput_bps"] == pytest.approx(other["goodput_bps"], rel=0.05)
+
+    def pauses(run: backwater.Run) -> int:
+        return sum(run.table("ports")["bfc_pauses"].to_pylist())
+
+    assert pauses(real) == pytest.approx(pauses(simulated), rel=0.2)
+
+
 def traces() -> tuple[set[str], set[str]]:
     """Interfaces of this namespace, and processes of labs."""
     commands = set()
@@ -189,7 +253,9 @@ def test_nothing_is_left_of_a_lab_however_it_ends(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "--exec 'HOST COMMAND': the lab has nothing to do"),
+        (["--exec", "host1 ls", "--seeds", "2"], "--seeds: for the scenario's own flows"),
+        (["--set", "scheme=hpcc"], "its packets carry telemetry"),
+        (["--set", "scheme=flowsail", "--set", "switch.flowsail.as_printed=true"], "holds packets for ever"),
         (["--exec", "host9 ls"], "'host9' is no host: did you mean host"),
         (["--exec", "host1"], "a command is missing after the host"),
         (["--exec", "host1 'ls"], "no closing quotation"),

@@ -162,6 +162,18 @@ class Lab:
     def stop(self) -> str:
         """Ends the lab. Returns what was counted, as JSON."""
 
+class LabReport:
+    """What a run in the lab says beside its outcome."""
+
+    def counts(self) -> str:
+        """Lateness of each host's frames, and counts of datagrams, as JSON, when the run has ended.
+
+        Raises `InputError` if the system refused a part.
+        """
+
+def lab_start(scenario_json: str, divisor: int) -> tuple[Run, LabReport]:
+    """Starts to run the flows of a scenario in the lab, after `lab_enter`."""
+
 def lab_enter() -> None:
     """Moves this process, of one thread, into namespaces of its own. Its next child is their first process."""
 
@@ -174,8 +186,8 @@ def lab_name_hosts(text: str) -> None:
 def lab_check(scenario_json: str) -> str | None:
     """Says why the lab cannot carry a scenario; None if it can."""
 
-def lab_pace(scenario_json: str, rate: int) -> tuple[int, float]:
-    """Divisor of time, and seconds of the shortest hop, if the fastest link has `rate` bits per second."""
+def lab_pace(scenario_json: str, rate: int) -> tuple[int, float, float]:
+    """Divisor of time, and seconds of the shortest hop and of the run; `rate` is in bits per second."""
 
 def replay(path: str) -> str:
     """Replays the log of a switch against the switch that its scenario describes.

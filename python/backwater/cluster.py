@@ -20,6 +20,7 @@ from typing import Any
 from backwater import _core, memory, writer
 from backwater._core import InputError
 from backwater.compute import running
+from backwater.lab.machine import Machine, machine_of
 from backwater.writer import Shipped
 
 EXTRA = "pip install backwater[cluster]"
@@ -116,14 +117,17 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def connected(where: str | None) -> Iterator[Cluster | None]:
-    """Connects to the cluster that `--on` names. Without one it is None, and everything runs here.
+def connected(where: str | None) -> Iterator[Cluster | Machine | None]:
+    """Connects to the cluster that `--on` names, or to the lab. Without one it is None, and everything runs here.
 
     # Errors
     `InputError` where it has another form, nobody answers, or the extra is not installed.
     """
     if where is None:
         yield None
+        return
+    if (lab := machine_of(where)) is not None:
+        yield lab
         return
     address = address_of(where)
     try:
@@ -148,6 +152,8 @@ def address_of(where: str) -> str | None:
     # Errors
     `InputError` for any other form.
     """
+    if machine_of(where) is not None:
+        return None
     address = re.fullmatch(r"dask://([^/\s]+:[0-9]{1,5})/?", where)
     system = re.fullmatch(r"([a-z]+)(?::([1-9][0-9]{0,3}))?", where)
     if not address and not (system and system[1] in BATCH):

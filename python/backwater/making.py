@@ -17,6 +17,7 @@ from backwater.writer import Writer, build
 
 if TYPE_CHECKING:
     from backwater.cluster import Cluster
+    from backwater.lab.machine import Machine
 
 RECORDED_TOGETHER = 32
 """Of this many finished runs at most one waits for the next manifest. A manifest names every finished run, so the runs
@@ -189,7 +190,7 @@ class Making:
 
 
 def make(
-    makings: Sequence[Making], threads: int, watch: sweep.Watch, stop: Stop, cluster: Cluster | None = None
+    makings: Sequence[Making], threads: int, watch: sweep.Watch, stop: Stop, cluster: Cluster | Machine | None = None
 ) -> bool:
     """Simulates missing runs, here or on a cluster, in the order of experiments. Returns False if interrupted.
 

@@ -28,6 +28,7 @@ from backwater.writer import Shipped, Writer
 
 if TYPE_CHECKING:
     from backwater.cluster import Cluster, Remote
+    from backwater.lab.machine import LabRun, Machine
 
 MEMORY_SHARE = 0.8
 """Of the memory that is free at first, runs that go side by side may take this."""
@@ -55,7 +56,7 @@ class Job:
     state: Literal["waiting", "running", "writing", "done", "skipped"] = "waiting"
     threads: int = 1
     events: events.Wanted | None = None
-    run: _core.Run | running.Computing | Remote | None = None
+    run: _core.Run | running.Computing | Remote | LabRun | None = None
     started: float = 0.0
     wall_s: float = 0.0
     summary: dict[str, Any] = field(default_factory=dict)
@@ -182,7 +183,7 @@ class Sweep:
     """Plans in progress: the waiting runs, the running ones, and the reason to stop."""
 
     def __init__(
-        self, batches: Sequence[Batch], threads: int, watch: Watch, stop: Stop, cluster: Cluster | None = None
+        self, batches: Sequence[Batch], threads: int, watch: Watch, stop: Stop, cluster: Cluster | Machine | None = None
     ) -> None:
         self.closed = list(batches)
         """Plans of which nothing has started."""

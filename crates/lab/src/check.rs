@@ -38,6 +38,9 @@ pub fn check(scenario: &Scenario, hosts: usize) -> Result<(), String> {
         if switch.scheduler == Scheduler::Srf {
             return Err("switch.scheduler = \"srf\": IP packets do not say how much is left of their flow".into());
         }
+        if switch.flowsail.as_printed {
+            return Err("switch.flowsail.as_printed = true: the printed pseudo-code holds packets for ever".into());
+        }
         if switch.drop_notice {
             return Err("switch.drop_notice = true: hosts would not understand such a notice; leave the key out".into());
         }

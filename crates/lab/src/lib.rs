@@ -5,6 +5,7 @@
 //! | [`fabric`] | switches and NICs of a scenario in virtual time, without clock or sockets |
 //! | [`frames`] | the frames of a flow, as a sender of the shipped NICs |
 //! | `check` | whether the lab can carry a scenario, and how fast |
+//! | [`meter`] | measurements of a fabric |
 //! | [`slab`] | the store of frames |
 //! | `linux` | namespaces, links and the loop that carries frames, on Linux |
 //! | [`logs`] | logs of switches, for a replay |
@@ -17,6 +18,7 @@ pub mod ip;
 #[cfg(target_os = "linux")]
 pub mod linux;
 pub mod logs;
+pub mod meter;
 pub mod slab;
 
 pub use check::{Pace, check};

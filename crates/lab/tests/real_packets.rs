@@ -3,6 +3,7 @@
 
 use backwater_lab::Fabric;
 use backwater_lab::fabric::address;
+use backwater_lab::linux::clock::Clock;
 use backwater_lab::linux::{Network, Running, namespace};
 use backwater_nic::Rings;
 use backwater_scenario::model::Scenario;
@@ -57,7 +58,7 @@ fn inside() {
         let memory = scenario.conventions.memory;
         let plane = |shape: &_, table: &_| planes::any(memory, shape, table);
         let fabric: Fabric<AnySwitch, Rings> = Fabric::new(&scenario, &graph, plane, 1 << 14);
-        let mut running = Running::start(&mut network, fabric, DIVISOR).expect("the fabric starts");
+        let mut running = Running::start(&mut network, fabric, None, Clock::start(DIVISOR)).expect("the fabric starts");
         round_trips(&network, switches);
         if switches == 3 {
             transfer(&network);

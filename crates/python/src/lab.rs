@@ -1,21 +1,23 @@
 //! The lab: real packets between programs, through the switches of a scenario.
 
-use crate::{InputError, json, refused};
+use crate::{InputError, Run, json, refused};
 use backwater_lab::fabric::address;
 use backwater_lab::ip::Refused;
+use backwater_lab::linux::clock::Clock;
+use backwater_lab::linux::lateness::Lateness;
 use backwater_lab::linux::running::HostCounts;
+use backwater_lab::linux::whole::{self, Progress, Whole};
 use backwater_lab::linux::{Counts, LabError, Network, Running, namespace};
 use backwater_lab::{Fabric, Pace, check};
 use backwater_nic::Rings;
 use backwater_scenario as scenario;
 use backwater_scenario::topology::expand;
 use backwater_schemes::{AnySwitch, planes};
+use backwater_sim::Watch;
 use pyo3::prelude::*;
 use serde_json::{Value, json as value};
-use std::sync::Mutex;
-
-/// Frames that fit into the lab's store.
-const FRAMES: usize = 1 << 16;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, mpsc};
 
 fn failed(error: LabError) -> PyErr {
     InputError::new_err(error.to_string())
@@ -40,18 +42,83 @@ pub(crate) fn lab_check(scenario_json: &str) -> PyResult<Option<String>> {
     Ok(check(&scenario, expand(&scenario.topology).hosts).err())
 }
 
-/// Divisor of time and seconds of the machine for the shortest hop, if the fastest link has `rate` bits per second.
+/// Divisor of time, and seconds of the machine for the shortest hop and for the run, if the fastest link has `rate` bits
+/// per second.
 #[pyfunction]
-pub(crate) fn lab_pace(scenario_json: &str, rate: u64) -> PyResult<(u32, f64)> {
+pub(crate) fn lab_pace(scenario_json: &str, rate: u64) -> PyResult<(u32, f64, f64)> {
     let scenario = scenario::from_json(scenario_json).map_err(refused)?;
     let pace = Pace::new(&scenario, &expand(&scenario.topology), rate);
-    Ok((pace.divisor, pace.hop.as_secs_f64()))
+    let run_s = scenario.run.duration.0 as f64 / 1e12 * f64::from(pace.divisor);
+    Ok((pace.divisor, pace.hop.as_secs_f64(), run_s))
 }
 
 /// Puts `text` in the place of `/etc/hosts`, in this process's mount namespace.
 #[pyfunction]
 pub(crate) fn lab_name_hosts(text: &str) -> PyResult<()> {
     namespace::name_hosts(text).map_err(failed)
+}
+
+/// What a run in the lab says beside its outcome, when it has ended.
+#[pyclass(frozen)]
+pub(crate) struct LabReport {
+    found: Arc<Mutex<Option<Result<Value, String>>>>,
+}
+
+#[pymethods]
+impl LabReport {
+    /// Lateness of each host's frames, and counts of datagrams, as JSON.
+    ///
+    /// # Errors
+    /// `InputError` if the system refused a part of the lab.
+    fn counts(&self) -> PyResult<String> {
+        let found = self.found.lock().map_err(|_| InputError::new_err("another thread of the lab failed"))?;
+        match found.as_ref() {
+            Some(Ok(counts)) => json(counts),
+            Some(Err(why)) => Err(InputError::new_err(why.clone())),
+            None => Err(InputError::new_err("the run has not ended")),
+        }
+    }
+}
+
+/// Starts to run the flows of a scenario in the lab, on threads of its own.
+#[pyfunction]
+pub(crate) fn lab_start(scenario_json: &str, divisor: u32) -> PyResult<(Run, LabReport)> {
+    let scenario = scenario::from_json(scenario_json).map_err(refused)?;
+    let graph = expand(&scenario.topology);
+    let names: Vec<String> = graph.nodes[..graph.hosts].iter().map(|node| node.name.clone()).collect();
+    let (watch, until) = (Arc::new(Watch::default()), scenario.run.duration.0);
+    let (send, done) = mpsc::channel();
+    let (shared, found) = (watch.clone(), Arc::new(Mutex::new(None)));
+    let report = found.clone();
+    std::thread::spawn(move || {
+        let mut goes_on = |so_far: Progress| {
+            shared.now.store(so_far.now.0, Ordering::Relaxed);
+            shared.packet_hops.store(so_far.packet_hops, Ordering::Relaxed);
+            shared.started.store(so_far.flows[0], Ordering::Relaxed);
+            shared.finished.store(so_far.flows[1], Ordering::Relaxed);
+            !shared.cancel.load(Ordering::Relaxed)
+        };
+        let (ended, counts) = match whole::run(&scenario, divisor, &mut goes_on) {
+            Ok(Whole { outcome, counts, flows }) => {
+                let mut told = to_json(&names, &counts);
+                told["datagrams"] = value!({
+                    "sent": flows.datagrams[0],
+                    "received": flows.datagrams[1],
+                    "altered": flows.altered,
+                    "reordered": flows.reordered,
+                    "late": lateness(&flows.late),
+                });
+                (Ok(outcome), Ok(told))
+            }
+            Err(why) => (Err(why.to_string()), Err(why.to_string())),
+        };
+        if let Ok(mut report) = report.lock() {
+            *report = Some(counts);
+        }
+        // The receiving end is gone only if Python dropped the run and needs no outcome.
+        let _ = send.send(ended);
+    });
+    Ok((Run { watch, until, done: Mutex::new(done), outcome: Mutex::new(None) }, LabReport { found }))
 }
 
 /// A lab that runs.
@@ -75,8 +142,8 @@ impl Lab {
             let mut network = Network::new(graph.hosts as u16, longest).map_err(failed)?;
             let memory = scenario.conventions.memory;
             let fabric: Fabric<AnySwitch, Rings> =
-                Fabric::new(&scenario, &graph, |shape, table| planes::any(memory, shape, table), FRAMES);
-            let running = Running::start(&mut network, fabric, divisor).map_err(failed)?;
+                Fabric::new(&scenario, &graph, |shape, table| planes::any(memory, shape, table), whole::FRAMES);
+            let running = Running::start(&mut network, fabric, None, Clock::start(divisor)).map_err(failed)?;
             let names = graph.nodes[..graph.hosts].iter().map(|node| node.name.clone()).collect();
             Ok(Lab { running: Mutex::new(running), network: Mutex::new(network), names })
         })
@@ -96,7 +163,7 @@ impl Lab {
     /// What the lab has counted so far, as JSON.
     fn counts(&self) -> PyResult<String> {
         let running = self.running.lock().map_err(|_| InputError::new_err("another thread of the lab failed"))?;
-        json(&self.to_json(&running.counts()))
+        json(&to_json(&self.names, &running.counts()))
     }
 
     /// Ends the lab, and returns what it has counted, as JSON.
@@ -106,29 +173,28 @@ impl Lab {
                 self.running.lock().map_err(|_| InputError::new_err("another thread of the lab failed"))?;
             Ok::<Counts, PyErr>(running.stop())
         })?;
-        json(&self.to_json(&counts))
+        json(&to_json(&self.names, &counts))
     }
 }
 
-impl Lab {
-    fn to_json(&self, counts: &Counts) -> Value {
-        let hosts: Vec<Value> = self.names.iter().zip(&counts.hosts).map(|(name, host)| of_host(name, host)).collect();
-        value!({
-            "network_s": counts.now.0 as f64 / 1e12,
-            "frames_inside": counts.inside,
-            "frames_dropped": counts.dropped,
-            "packet_hops": counts.packet_hops,
-            "hosts": hosts,
-        })
-    }
+fn to_json(names: &[String], counts: &Counts) -> Value {
+    let hosts: Vec<Value> = names.iter().zip(&counts.hosts).map(|(name, host)| of_host(name, host)).collect();
+    value!({
+        "network_s": counts.now.0 as f64 / 1e12,
+        "frames_inside": counts.inside,
+        "frames_dropped": counts.dropped,
+        "packet_hops": counts.packet_hops,
+        "hosts": hosts,
+    })
+}
+
+fn lateness(late: &Lateness) -> Value {
+    let seconds = |share| late.quantile(share).as_secs_f64();
+    let max = late.max().as_secs_f64();
+    value!({ "p50_s": seconds(0.5), "p99_s": seconds(0.99), "p99.9_s": seconds(0.999), "max_s": max })
 }
 
 fn of_host(name: &str, host: &HostCounts) -> Value {
-    let late = |direction: usize| {
-        let late = &host.late[direction];
-        let seconds = |share| late.quantile(share).as_secs_f64();
-        value!({ "p50_s": seconds(0.5), "p99_s": seconds(0.99), "p99.9_s": seconds(0.999), "max_s": late.max().as_secs_f64() })
-    };
     let reasons = Refused::ALL.iter().zip(host.refused).filter(|(_, count)| *count > 0);
     let refused: serde_json::Map<String, Value> =
         reasons.map(|(why, count)| (why.name().into(), count.into())).collect();
@@ -136,8 +202,8 @@ fn of_host(name: &str, host: &HostCounts) -> Value {
         "host": name,
         "frames_in": host.frames[0],
         "frames_out": host.frames[1],
-        "late_in": late(0),
-        "late_out": late(1),
+        "late_in": lateness(&host.late[0]),
+        "late_out": lateness(&host.late[1]),
         "refused": refused,
         "overflowed": host.overflowed,
         "unsent": host.unsent,

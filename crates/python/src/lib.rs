@@ -495,6 +495,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     {
         m.add_class::<lab::Lab>()?;
+        m.add_class::<lab::LabReport>()?;
+        m.add_function(wrap_pyfunction!(lab::lab_start, m)?)?;
         m.add_function(wrap_pyfunction!(lab::lab_enter, m)?)?;
         m.add_function(wrap_pyfunction!(lab::lab_follow_parent, m)?)?;
         m.add_function(wrap_pyfunction!(lab::lab_check, m)?)?;

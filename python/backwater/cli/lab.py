@@ -9,16 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import _core, suggest
+from backwater import _core, signals, suggest
 from backwater._core import InputError
 from backwater.cli.exits import FAILED
 from backwater.cli.later import when_used
-from backwater.cli.options import HOW, WHAT, Json, Scale, Sets, all_sets, real
+from backwater.cli.options import HOW, WHAT, Force, Json, OutDir, Scale, Seeds, Sets, all_sets, real
 
 with when_used():
     import json
 
     from backwater import api, terminal
+    from backwater.cli import experiment as runner
+    from backwater.cli import places as placing
     from backwater.cli import printing
     from backwater.lab import outside
 
@@ -58,6 +60,9 @@ def lab(
     ] = None,
     sets: Sets = None,
     scale: Scale = None,
+    seeds: Seeds = None,
+    out_dir: OutDir = None,
+    force: Force = False,
     rate: Annotated[
         float,
         typer.Option(
@@ -86,13 +91,13 @@ def lab(
     Every host is a network namespace. Its frames pass the switches and NICs that a simulation runs.
     Time is divided: with a link of 100 Gbps at 20 Mb/s, 5,000 seconds are one second of the scenario.
     Programs find other hosts by name. You need no root where user namespaces are allowed.
+    Without programs, the lab sends the scenario's own flows and writes a run directory, as `run` does.
 
     Examples:
+        backwater lab bfc-fig7 --scale smoke --seeds 1
         backwater lab x.toml --serve 'host1 iperf3 -s' --exec 'host0 iperf3 -c host1'
         backwater lab x.toml --exec 'host0 bash'
     """
-    if not (execs or serves) and for_s is None:
-        raise InputError("--exec 'HOST COMMAND': the lab has nothing to do; give a program, or --for SECONDS")
     if not 0.001 <= rate <= 10_000:
         raise InputError(f"--rate {rate:g}: expected 0.001 to 10,000 Mb/s")
     if rate * 1e6 > outside.FASTEST_BPS and not unfaithful:
@@ -102,7 +107,12 @@ def lab(
         )
     if for_s is not None and not 0 < for_s <= 1e6:
         raise InputError(f"--for {for_s:g}: expected a time above 0, in seconds")
-    experiment = api.Experiment.from_arguments(scenario, all_sets(sets, None), scale)
+    experiment = api.Experiment.from_arguments(scenario, all_sets(sets, seeds), scale)
+    if not (execs or serves) and for_s is None:
+        raise typer.Exit(whole(experiment, rate, out_dir, force=force, as_json=as_json))
+    for option, given in (("--out", out_dir), ("--force", force or None), ("--seeds", seeds)):
+        if given is not None:
+            raise InputError(f"{option}: for the scenario's own flows; expected no --exec, --serve or --for with it")
     network = json.dumps(chosen(experiment.networks, run))
     slower = outside.pace(network, rate * 1e6)
     hosts = [node["name"] for node in json.loads(_core.network(network))["nodes"] if node["host"]]
@@ -122,6 +132,33 @@ def lab(
         tell(result)
     failed = [one for one in result.programs[: len(programs)] if one["exit_code"] != 0]
     raise typer.Exit(FAILED if failed else 0)
+
+
+def whole(experiment: api.Experiment, rate: float, out_dir: Path | None, *, force: bool, as_json: bool) -> int:
+    """Runs the scenario's own flows, as `run` does, and returns the exit code."""
+    runs = [outside.pace(json.dumps(run["scenario"]), rate * 1e6) for run in experiment.plan["runs"]]
+    places = placing.destinations([experiment], out_dir)
+    if not as_json:
+        took = terminal.span(sum(one.run_s for one in runs))
+        terminal.say(
+            f"{terminal.some(len(runs), 'run')} with real packets: {took}, and longer for flows that end later"
+        )
+    with printing.quietly(as_json):
+        code = runner.run_all([runner.Chosen(experiment, places[0])], None, force, on=f"lab:{rate:g}")
+    if signals.heard:
+        return signals.code()
+    if as_json:
+        printing.print_results_json(places)
+        return code
+    for run in api.Results(places[0]).runs:
+        found = run.summary["lab"]
+        told = "faithful" if found["faithful"] else f"not faithful: {found['unfaithful_because']}"
+        counts = {name: found[f"datagrams_{name}"] for name in ("sent", "received", "altered", "reordered")}
+        wrong = "".join(f", {counts[name]:,} {name}" for name in ("altered", "reordered") if counts[name])
+        terminal.answer(
+            f"{run.label}: {counts['sent']:,} datagrams sent, {counts['received']:,} received{wrong}; {told}"
+        )
+    return code
 
 
 def chosen(networks: dict[str, dict[str, Any]], name: str | None) -> dict[str, Any]:

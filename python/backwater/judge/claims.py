@@ -54,12 +54,15 @@ class Judge:
         without = self.checks(expectation, instead=lacking) if lacking else []
         if verdict in ("pass", "part") and without:
             verdict = beside(verdict, add_up(without, fact=False))
+        late = self.late_run() if verdict not in ("fact", "refers", "not-run") else None
+        if late is not None:
+            verdict = "undecided"
         return {
             "claim": expectation["claim"],
             "metric": expectation.get("metric", ""),
             "says": expectation.get("says", ""),
             "expected": words.expected(expectation),
-            "measured": "; ".join(words.tell(checks)) or "-",
+            "measured": ("; ".join(words.tell(checks)) or "-") + (f"; {late}" if late else ""),
             "verdict": verdict,
             "coverage": f"{len(judged)} of {len(checks)}" if judged and len(judged) < len(checks) else "",
             "without": told_without(lacking, without),
@@ -67,6 +70,13 @@ class Judge:
             "note": expectation.get("note", ""),
             "checks": [vars(check) for check in checks],
         }
+
+    def late_run(self) -> str | None:
+        """Says which run in the lab was not faithful to virtual time; None if all were, or none was in the lab."""
+        for run in self.runs.runs.values():
+            if (found := run.summary.get("lab")) and not found["faithful"]:
+                return f"{run.label} is not faithful"
+        return None
 
     def is_fact(self, expectation: Expectation) -> bool:
         """Returns whether no run could contradict the claim: it says so, or it reads only the scenario and facts."""

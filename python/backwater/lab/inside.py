@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 POLL_S = 0.02
+PROGRESS_S = 0.2
 SERVING_S = 3.0
 """Time that a server has to open a socket, before the programs start."""
 SOCKETS = ("tcp", "tcp6", "udp", "udp6")
@@ -47,10 +48,29 @@ def main() -> int:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     _core.lab_follow_parent()
     try:
-        return Lab(asked, events).work()
+        return flows(asked, events) if "place" in asked else Lab(asked, events).work()
     except _core.InputError as error:
         tell(events, {"refused": str(error)})
         return 2
+
+
+def flows(asked: dict[str, Any], events: TextIO) -> int:
+    """Runs the scenario's own flows, and writes the tables of the run into the directory `place`."""
+    from backwater import _core, writer
+
+    run, report = _core.lab_start(asked["scenario"], asked["divisor"])
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: run.cancel())
+    began = time.monotonic()
+    while not run.wait(PROGRESS_S):
+        tell(events, {"progress": run.progress()})
+    seconds = time.monotonic() - began
+    counts = json.loads(report.counts())  # Raises what the system refused.
+    outcome = run.outcome()
+    writer.write_tables(Path(asked["place"]), json.loads(asked["scenario"]), outcome)
+    made = {"digest": outcome.digest, "digests": outcome.digests(), "summary": outcome.summary()}
+    tell(events, {"made": {**made, "counts": counts, "seconds": seconds}})
+    return 0
 
 
 def tell(events: TextIO, event: dict[str, Any]) -> None:

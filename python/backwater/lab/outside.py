@@ -35,10 +35,11 @@ class Program:
 @dataclass(frozen=True)
 class Pace:
     """How much slower the lab's network is than the scenario's: `divisor` seconds are one of its own. `hop_s` is the
-    time of a full frame on the shortest hop, in seconds of the machine."""
+    time of a full frame on the shortest hop, `run_s` that of the arrivals of a run, in seconds of the machine."""
 
     divisor: int
     hop_s: float
+    run_s: float
 
 
 def pace(scenario: str, rate_bps: float) -> Pace:
@@ -67,16 +68,7 @@ class Result:
     @property
     def unfaithful(self) -> str | None:
         """Why the run is not faithful to virtual time; None if it is."""
-        hop = self.pace.hop_s
-        for host in self.counts["hosts"]:
-            for direction, words in (("late_in", "from"), ("late_out", "to")):
-                late = host[direction]
-                if late["p99_s"] > LATE_SHARE * hop:
-                    share = late["p99_s"] / hop
-                    return f"1 % of the frames {words} {host['host']} were late by {share:.0%} of a hop or more"
-                if late["max_s"] > hop:
-                    return f"a frame {words} {host['host']} was late by {late['max_s'] / hop:.1f} hops"
-        return None
+        return unfaithful(self.counts, self.pace)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -89,6 +81,21 @@ class Result:
             "programs": self.programs,
             **self.counts,
         }
+
+
+def unfaithful(counts: dict[str, Any], slower: Pace) -> str | None:
+    """Says why a run is not faithful to virtual time: frames or own datagrams were late. None if it is faithful."""
+    hop = slower.hop_s
+    ways = [(one["late_in"], f"from {one['host']}") for one in counts["hosts"]]
+    ways += [(one["late_out"], f"to {one['host']}") for one in counts["hosts"]]
+    if "datagrams" in counts:
+        ways.append((counts["datagrams"]["late"], "of the sender"))
+    for late, whose in ways:
+        if late["p99_s"] > LATE_SHARE * hop:
+            return f"1 % of the frames {whose} were late by {late['p99_s'] / hop:.0%} of a hop or more"
+        if late["max_s"] > hop:
+            return f"a frame {whose} was late by {late['max_s'] / hop:.1f} hops"
+    return None
 
 
 def run(

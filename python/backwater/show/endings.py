@@ -29,6 +29,14 @@ def told(run: Run) -> str | None:
     return f"{run.label}: {flows} after {after}, when `run.drain` ended the run; `run.all_finish` expects none"
 
 
+def in_lab(run: Run) -> str | None:
+    """Says that a run was made with real packets, and whether they were on time; None if it was simulated."""
+    if (found := run.summary.get("lab")) is None:
+        return None
+    late = "frames were on time" if found["faithful"] else f"not faithful: {found['unfaithful_because']}"
+    return f"{run.label}: real packets, with {found['divisor']:,} s for one of the scenario; {late}"
+
+
 def circle(ending: dict[str, Any]) -> str:
     """Returns which queue waits for which."""
     cycle = ending["cycle"]

@@ -212,10 +212,11 @@ def dropped(runs: list[seeds.RunData]) -> dict[str, int]:
 
 
 def left(opened: list[Results]) -> list[str]:
-    """What keeps it from being complete, line by line."""
+    """What keeps it from being complete, and which runs were made with real packets, line by line."""
     interrupted = "Interrupted: some runs are partial or missing."
     lines = [interrupted] if any(one.interrupted for one in opened) else []
-    return lines + [line for one in opened for run in one.runs if (line := endings.told(run))]
+    runs = [run for one in opened for run in one.runs]
+    return lines + [line for told in (endings.told, endings.in_lab) for run in runs if (line := told(run))]
 
 
 def experiment_data(one: Results) -> dict[str, Any]:

@@ -15,8 +15,8 @@ use crate::ip::{self, Refused};
 use crate::slab::{Handle, Slab};
 use agenda::{Agenda, Event};
 use backwater_counters::SwitchView;
-use backwater_counters::stats::PortStats;
-use backwater_dataplane::{DataPlane, Shape};
+use backwater_counters::stats::{Drops, PortStats};
+use backwater_dataplane::{Assigned, DataPlane, Shape};
 use backwater_fabric::{Blueprint, network};
 use backwater_nic::Nic;
 use backwater_scenario::model::Scenario;
@@ -184,6 +184,25 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
     /// Packets that fully crossed a link.
     pub fn packet_hops(&self) -> u64 {
         self.shared.packet_hops
+    }
+
+    /// Calls `see` with every switch.
+    pub fn switches(&mut self, see: &mut dyn FnMut(&mut dyn SwitchView)) {
+        self.switches.iter_mut().for_each(|switch| see(switch));
+    }
+
+    /// Packets that the NIC of `host` dropped, or that its link lost.
+    pub fn host_drops(&self, host: u16) -> Drops {
+        self.hosts[usize::from(host)].drops()
+    }
+
+    /// Returns the queue assignments of every port, in the order of [`Fabric::stats`].
+    pub fn assigned(&self) -> Vec<Assigned> {
+        let hosts = self.hosts.iter().map(|_| Assigned::default());
+        let of = |switch: &SwitchNode<D>| -> Vec<Assigned> {
+            (0..SwitchView::ports(switch)).map(|port| switch.readings().assigned(port)).collect()
+        };
+        hosts.chain(self.switches.iter().flat_map(of)).collect()
     }
 
     /// Returns the counters of every port up to `now`: hosts first, then switches port by port.

@@ -29,6 +29,11 @@ impl Clock {
         Clock { start: Wall::now(), divisor }
     }
 
+    /// The same clock, which starts later by `delay`. Until then it stands at 0.
+    pub fn later(self, delay: Duration) -> Clock {
+        Clock { start: self.start + delay, ..self }
+    }
+
     /// Reads the clock.
     pub fn now(&self) -> Now {
         Now { clock: *self, wall: Wall::now(), system: SystemTime::now() }

@@ -2,13 +2,17 @@
 
 pub mod clock;
 mod edge;
+pub mod flows;
 pub mod lateness;
 pub mod namespace;
 mod netlink;
 pub mod network;
+mod payload;
 pub mod running;
 mod sys;
+pub mod whole;
 
+pub use flows::Flows;
 pub use network::Network;
 pub use running::{Counts, Running};
 

@@ -81,6 +81,11 @@ impl Namespace {
         })
     }
 
+    /// Returns another descriptor of the namespace.
+    pub(super) fn again(&self) -> io::Result<Namespace> {
+        self.0.try_clone().map(Namespace)
+    }
+
     /// Moves the calling thread into the namespace.
     ///
     /// # Errors

@@ -56,6 +56,11 @@ impl Network {
         self.hosts.iter_mut().filter_map(|host| host.ring.take()).collect()
     }
 
+    /// Returns another descriptor of each host's namespace.
+    pub(super) fn namespaces(&self) -> io::Result<Vec<Namespace>> {
+        self.hosts.iter().map(|host| host.namespace.again()).collect()
+    }
+
     /// Moves the calling thread into a host.
     ///
     /// # Errors

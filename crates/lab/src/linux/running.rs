@@ -7,7 +7,9 @@ use crate::linux::clock::Clock;
 use crate::linux::edge::Edge;
 use crate::linux::lateness::Lateness;
 use crate::linux::{During, LabError, Network};
+use crate::meter::Meter;
 use backwater_dataplane::DataPlane;
+use backwater_measure::Outcome;
 use backwater_nic::Nic;
 use backwater_types::Instant;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -41,6 +43,8 @@ struct Shared {
     /// Time of the network, picoseconds.
     now: AtomicU64,
     counts: Mutex<Counts>,
+    /// What the meter has measured, once the loop has ended.
+    outcome: Mutex<Option<Outcome>>,
 }
 
 /// What the loop has counted.
@@ -74,14 +78,15 @@ pub struct HostCounts {
 }
 
 impl Running {
-    /// Starts to carry frames between the hosts of `network` and `fabric`, at time 0 of the network.
+    /// Starts to carry frames between the hosts of `network` and `fabric`, by this clock. `meter` measures the fabric.
     ///
     /// # Errors
     /// If the system refuses a descriptor or a thread.
     pub fn start<D: DataPlane<Extension = ()> + 'static, N: Nic<Frames> + 'static>(
         network: &mut Network,
         fabric: Fabric<D, N>,
-        divisor: u32,
+        meter: Option<Meter>,
+        clock: Clock,
     ) -> Result<Running, LabError>
     where
         N::Flow: 'static,
@@ -89,10 +94,10 @@ impl Running {
         let wake =
             EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC).during("cannot make an event", "")?;
         let (stop, now) = (AtomicBool::new(false), AtomicU64::new(0));
-        let shared = Arc::new(Shared { stop, wake, now, counts: Mutex::default() });
+        let shared = Arc::new(Shared { stop, wake, now, counts: Mutex::default(), outcome: Mutex::default() });
         let rings = network.take_rings();
-        let clock = Clock::start(divisor);
-        let work = Loop { fabric, edges: rings.into_iter().map(Edge::new).collect(), clock, shared: shared.clone() };
+        let work =
+            Loop { fabric, meter, edges: rings.into_iter().map(Edge::new).collect(), clock, shared: shared.clone() };
         let thread = thread::Builder::new().name("fabric".into()).spawn(move || work.run());
         Ok(Running { shared, thread: Some(thread.during("cannot start the fabric", "")?), clock })
     }
@@ -119,6 +124,11 @@ impl Running {
         self.counts()
     }
 
+    /// Takes what the meter has measured, after [`Running::stop`]; `None` if there was no meter.
+    pub fn outcome(&mut self) -> Option<Outcome> {
+        self.shared.outcome.lock().ok()?.take()
+    }
+
     /// Returns what the loop had counted when it last published, once a tenth of a second.
     pub fn counts(&self) -> Counts {
         self.shared.counts.lock().map(|counts| counts.clone()).unwrap_or_default()
@@ -134,6 +144,7 @@ impl Drop for Running {
 /// The loop.
 struct Loop<D, N: Nic<Frames>> {
     fabric: Fabric<D, N>,
+    meter: Option<Meter>,
     edges: Vec<Edge>,
     clock: Clock,
     shared: Arc<Shared>,
@@ -150,7 +161,11 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
                 edge.take_in(host, &now, &self.clock, &mut self.fabric);
             }
             let edges = &mut self.edges;
-            self.fabric.run(now.network(), &mut |due, host, frame| edges[usize::from(host)].keep(due, frame));
+            let mut deliver = |due, host: u16, frame: &[u8]| edges[usize::from(host)].keep(due, frame);
+            match &mut self.meter {
+                Some(meter) => meter.run(&mut self.fabric, now.network(), &mut deliver),
+                None => self.fabric.run(now.network(), &mut deliver),
+            }
             self.edges.iter_mut().for_each(|edge| edge.send(&self.clock));
             self.shared.now.store(now.network().0, Ordering::Relaxed);
             if now.network() >= publish_at {
@@ -161,6 +176,10 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
             self.sleep(wakes_early);
         }
         self.publish();
+        let outcome = self.meter.take().map(|meter| meter.outcome(&mut self.fabric));
+        if let Ok(mut measured) = self.shared.outcome.lock() {
+            *measured = outcome;
+        }
     }
 
     /// Sleeps until the next event of the fabric, the next frame, or the end.

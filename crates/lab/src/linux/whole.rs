@@ -1,0 +1,89 @@
+//! A whole run of a scenario in the lab: its flows as datagrams, and the outcome that a simulation has too.
+
+use crate::fabric::Fabric;
+use crate::linux::clock::Clock;
+use crate::linux::flows::{Flows, Programs};
+use crate::linux::{Counts, LabError, Network, Running};
+use crate::meter::Meter;
+use backwater_measure::Outcome;
+use backwater_measure::digest::conclude;
+use backwater_nic::Rings;
+use backwater_scenario::model::Scenario;
+use backwater_scenario::topology::expand;
+use backwater_schemes::{AnySwitch, planes};
+use backwater_traffic::counted_window;
+use backwater_types::Instant;
+use std::thread;
+use std::time::Duration;
+
+/// Frames that fit into the store.
+pub const FRAMES: usize = 1 << 16;
+/// Time for the programs to open their sockets before time 0 of the network.
+const SETTING_UP: Duration = Duration::from_millis(300);
+/// The same for each host.
+const PER_HOST: Duration = Duration::from_millis(3);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A run so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Time of the network.
+    pub now: Instant,
+    /// Packets that crossed a link.
+    pub packet_hops: u64,
+    /// Flows that have started, and finite flows that have arrived.
+    pub flows: [u64; 2],
+}
+
+/// Results of a run.
+pub struct Whole {
+    /// The outcome, as a simulation has it.
+    pub outcome: Outcome,
+    /// What the loop counted at the edge.
+    pub counts: Counts,
+    /// What the programs counted.
+    pub flows: Flows,
+}
+
+/// Runs the flows of a scenario. `goes_on` is told of the progress, and says whether to go on.
+///
+/// # Errors
+/// If the system refuses a part of the lab.
+pub fn run(scenario: &Scenario, divisor: u32, goes_on: &mut dyn FnMut(Progress) -> bool) -> Result<Whole, LabError> {
+    let graph = expand(&scenario.topology);
+    let mut network = Network::new(graph.hosts as u16, scenario.host.full_packet().0 as usize)?;
+    let memory = scenario.conventions.memory;
+    let plane = |shape: &_, table: &_| planes::any(memory, shape, table);
+    let mut fabric: Fabric<AnySwitch, Rings> = Fabric::new(scenario, &graph, plane, FRAMES);
+    let meter = Meter::new(scenario, &graph, &mut fabric);
+    let clock = Clock::start(divisor).later(SETTING_UP + PER_HOST * graph.hosts as u32);
+    let mut running = Running::start(&mut network, fabric, Some(meter), clock)?;
+    let programs = Programs::start(&network, scenario, &graph, clock)?;
+    let until = counted_window(scenario).1;
+    let cap = Instant((scenario.run.duration.0 as f64 * scenario.run.drain.max(1.0)) as u64).max(until);
+    let mut complete = true;
+    loop {
+        thread::sleep(LOOK);
+        let flows = programs.flows();
+        let now = running.now();
+        let progress = Progress { now, packet_hops: running.counts().packet_hops, flows: flows.counts };
+        if !goes_on(progress) || !running.runs() {
+            complete = false;
+            break;
+        }
+        if now >= cap || now >= until && !programs.waits() {
+            break;
+        }
+    }
+    let flows = programs.stop();
+    let counts = running.stop();
+    let mut outcome = running.outcome().unwrap_or_else(|| Outcome::empty(scenario, &graph));
+    let count = flows.counts[0] as usize;
+    outcome.received = flows.received.clone();
+    outcome.received.resize(count, Instant::NEVER);
+    outcome.acknowledged = outcome.received.clone();
+    (outcome.retransmitted, outcome.timeouts) = (vec![0; count], vec![0; count]);
+    outcome.goodput.clone_from(&flows.goodput);
+    outcome.complete = complete;
+    Ok(Whole { outcome: conclude(outcome), counts, flows })
+}
