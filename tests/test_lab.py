@@ -200,6 +200,44 @@ def test_the_flows_of_a_scenario_have_the_simulators_throughput_and_pauses(tmp_p
     assert pauses(real) == pytest.approx(pauses(simulated), rel=0.2)
 
 
+FLOOD = """
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(1500):
+    s.sendto(bytes(900), ("host1", 7000))
+time.sleep(2)
+"""
+
+
+@pytest.mark.usefixtures("allowed")
+def test_the_log_of_a_switch_is_replayed_and_equal(scenario: Path, cli: Cli, tmp_path: Path) -> None:
+    log = tmp_path / "switch0.log"
+    senders = [word for host in ("host0", "host2") for word in ("--exec", python(host, FLOOD))]
+    code, found = lab(scenario, *senders, "--log", f"switch0={log}")
+    assert (code, found["unlogged"]) == (0, None)
+    done = cli("replay", log, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    replay = json.loads(done.stdout)
+    assert (replay["ending"], replay["switch"], replay["scheme"]) == ("complete", "switch0", "bfc")
+    assert replay["packets"] > 500
+    # Two senders overload one port, so packets wait and pauses go back: more than an arrival and its answer each.
+    assert replay["records"] > 2.5 * replay["packets"]
+
+
+@pytest.mark.usefixtures("allowed")
+def test_a_lab_that_is_killed_leaves_a_log_that_can_be_replayed(scenario: Path, cli: Cli, tmp_path: Path) -> None:
+    log = tmp_path / "switch0.log"
+    run = start(scenario, "--exec", python("host0", FLOOD), "--log", f"switch0={log}")
+    until = time.monotonic() + 30
+    while (not log.exists() or log.stat().st_size == 0) and time.monotonic() < until:
+        time.sleep(0.05)
+    run.kill()
+    run.communicate(timeout=30)
+    done = cli("replay", log, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["ending"] in ("interrupted", "torn")
+
+
 def traces() -> tuple[set[str], set[str]]:
     """Interfaces of this namespace, and processes of labs."""
     commands = set()
@@ -263,6 +301,12 @@ def test_nothing_is_left_of_a_lab_however_it_ends(
         (["--for", "1", "--rate", "500"], "add --unfaithful"),
         (["--for", "1", "--rate", "0"], "--rate 0: expected 0.001 to 10,000 Mb/s"),
         (["--for", "1", "--run", "DCTPC"], "--run DCTPC: expected one of"),
+        (["--for", "1", "--log", "switch0"], "--log switch0: expected SWITCH=FILE, such as switch0=switch0.log"),
+        (["--for", "1", "--log", "switch9=x"], "'switch9' is no switch: did you mean switch0?"),
+        (["--for", "1", "--log", "switch0=."], "--log switch0=.: . exists: expected a new file"),
+        (["--for", "1", "--log", "switch0=none/x"], "no such directory: "),
+        (["--for", "1", "--log", "switch0=x", "--log", "switch0=y"], "switch0 has a log already: "),
+        (["--log", "switch0=x"], "--log switch0=x: for programs on hosts; expected --exec, --serve or --for"),
         (["--for", "1", "--set", "scheme=hpcc"], 'host.transport = "hpcc": its packets carry telemetry'),
         (["--for", "1", "--set", "scheme=expresspass"], "its packets carry credits"),
         (["--for", "1", "--set", "scheme=homa"], "its packets carry grants"),

@@ -149,7 +149,9 @@ class Lab:
     Raises `InputError` if the system refuses a part.
     """
 
-    def __init__(self, scenario_json: str, divisor: int) -> None: ...
+    def __init__(self, scenario_json: str, divisor: int, logs: dict[str, str] = {}) -> None:
+        """Begins. `logs` has a file for the log of each switch that it names."""
+
     def hosts(self) -> list[tuple[str, str]]:
         """Names and addresses."""
 

@@ -6,6 +6,7 @@ use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
 use backwater_schemes::{AnySwitch, planes};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -26,17 +27,18 @@ struct OneLog {
 }
 
 impl Logs {
-    /// Starts a log for each of `wanted`: the name of a switch, and a file, which is replaced.
+    /// Starts a log for each switch that `wanted` names, in its file, which is replaced.
     ///
     /// # Errors
     /// If there is no switch of this name, or the file cannot be written.
-    pub fn create(scenario: &Scenario, graph: &Graph, wanted: &[(String, PathBuf)]) -> Result<Logs, Error> {
-        let one = |(name, path): &(String, PathBuf)| {
-            let number = number_of(graph, name)?;
-            let written = Head::new(scenario, name).map_err(Into::into).and_then(|head| Log::create(path, &head));
-            Ok(OneLog { number, path: path.clone(), log: written.map_err(|error| unwritten(path, &error))? })
+    pub fn create(scenario: &Scenario, graph: &Graph, wanted: BTreeMap<String, PathBuf>) -> Result<Logs, Error> {
+        let one = |(name, path): (String, PathBuf)| {
+            let number = number_of(graph, &name)?;
+            let written = Head::new(scenario, &name).map_err(Into::into).and_then(|head| Log::create(&path, &head));
+            let log = written.map_err(|error| unwritten(&path, &error))?;
+            Ok(OneLog { number, path, log })
         };
-        wanted.iter().map(one).collect::<Result<_, _>>().map(Logs)
+        wanted.into_iter().map(one).collect::<Result<_, _>>().map(Logs)
     }
 
     /// Builds the fabric of a scenario, as [`Fabric::new`], with these logs.

@@ -10,6 +10,7 @@ use backwater_schemes::AnySwitch;
 use backwater_types::Instant;
 use backwater_types::hash::Stream;
 use etherparse::PacketBuilder;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Frames that hosts send.
@@ -61,9 +62,9 @@ fn every_decision_is_the_simulators() {
         let scenario = scenario(scheme);
         let graph = expand(&scenario.topology);
         let names = ["leaf0", "leaf1", "spine0"];
-        let wanted: Vec<(String, PathBuf)> =
+        let wanted: BTreeMap<String, PathBuf> =
             names.iter().map(|name| (name.to_string(), dir.join(format!("{scheme}-{name}.log")))).collect();
-        let logs = Logs::create(&scenario, &graph, &wanted).expect("files");
+        let logs = Logs::create(&scenario, &graph, wanted.clone()).expect("files");
         let mut fabric: Fabric<AnySwitch, Rings> = logs.fabric(&scenario, &graph, 1 << 16);
         let delivered = run(&mut fabric);
         logs.finish().expect("room for logs");
@@ -82,10 +83,10 @@ fn every_decision_is_the_simulators() {
 #[test]
 fn a_switch_that_is_not_there_is_named() {
     let scenario = scenario("bfc");
-    let wanted = [("leaf7".to_string(), PathBuf::from("never-written.log"))];
-    let error = Logs::create(&scenario, &expand(&scenario.topology), &wanted).expect_err("no such switch");
+    let wanted = BTreeMap::from([("leaf7".to_string(), PathBuf::from("never-written.log"))]);
+    let error = Logs::create(&scenario, &expand(&scenario.topology), wanted).expect_err("no such switch");
     assert_eq!(error.to_string(), "switch = \"leaf7\": expected one of leaf0, leaf1, spine0");
-    let wanted = [("leaf0".to_string(), PathBuf::from("/nowhere/at/all.log"))];
-    let error = Logs::create(&scenario, &expand(&scenario.topology), &wanted).expect_err("no such directory");
+    let wanted = BTreeMap::from([("leaf0".to_string(), PathBuf::from("/nowhere/at/all.log"))]);
+    let error = Logs::create(&scenario, &expand(&scenario.topology), wanted).expect_err("no such directory");
     assert!(error.to_string().starts_with("/nowhere/at/all.log: cannot be written: "), "{error}");
 }

@@ -8,14 +8,15 @@ use backwater_lab::linux::lateness::Lateness;
 use backwater_lab::linux::running::HostCounts;
 use backwater_lab::linux::whole::{self, Progress, Whole};
 use backwater_lab::linux::{Counts, LabError, Network, Running, namespace};
-use backwater_lab::{Fabric, Pace, check};
+use backwater_lab::{Logs, Pace, check};
 use backwater_nic::Rings;
 use backwater_scenario as scenario;
 use backwater_scenario::topology::expand;
-use backwater_schemes::{AnySwitch, planes};
 use backwater_sim::Watch;
 use pyo3::prelude::*;
 use serde_json::{Value, json as value};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -127,25 +128,26 @@ pub(crate) struct Lab {
     running: Mutex<Running>,
     network: Mutex<Network>,
     names: Vec<String>,
+    logs: Logs,
 }
 
 #[pymethods]
 impl Lab {
     /// Sets the hosts of a scenario up and starts its switches. `divisor` seconds of the machine are a second of the
-    /// network.
+    /// network. `logs` has a file for the log of each switch that it names.
     #[new]
-    fn new(py: Python<'_>, scenario_json: &str, divisor: u32) -> PyResult<Lab> {
+    #[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new()))]
+    fn new(py: Python<'_>, scenario_json: &str, divisor: u32, logs: BTreeMap<String, PathBuf>) -> PyResult<Lab> {
         let scenario = scenario::from_json(scenario_json).map_err(refused)?;
         let graph = expand(&scenario.topology);
         py.detach(|| {
             let longest = scenario.host.full_packet().0 as usize;
             let mut network = Network::new(graph.hosts as u16, longest).map_err(failed)?;
-            let memory = scenario.conventions.memory;
-            let fabric: Fabric<AnySwitch, Rings> =
-                Fabric::new(&scenario, &graph, |shape, table| planes::any(memory, shape, table), whole::FRAMES);
+            let logs = Logs::create(&scenario, &graph, logs).map_err(|error| InputError::new_err(error.to_string()))?;
+            let fabric = logs.fabric::<Rings>(&scenario, &graph, whole::FRAMES);
             let running = Running::start(&mut network, fabric, None, Clock::start(divisor)).map_err(failed)?;
             let names = graph.nodes[..graph.hosts].iter().map(|node| node.name.clone()).collect();
-            Ok(Lab { running: Mutex::new(running), network: Mutex::new(network), names })
+            Ok(Lab { running: Mutex::new(running), network: Mutex::new(network), names, logs })
         })
     }
 
@@ -166,14 +168,16 @@ impl Lab {
         json(&to_json(&self.names, &running.counts()))
     }
 
-    /// Ends the lab, and returns what it has counted, as JSON.
+    /// Ends the lab and its logs, and returns what it has counted, as JSON.
     fn stop(&self, py: Python<'_>) -> PyResult<String> {
         let counts = py.detach(|| {
             let mut running =
                 self.running.lock().map_err(|_| InputError::new_err("another thread of the lab failed"))?;
             Ok::<Counts, PyErr>(running.stop())
         })?;
-        json(&to_json(&self.names, &counts))
+        let mut told = to_json(&self.names, &counts);
+        told["unlogged"] = self.logs.finish().err().map(|error| error.to_string()).into();
+        json(&told)
     }
 }
 

@@ -84,7 +84,12 @@ impl<W: Write> Log<W> {
         length.put(&mut writer.line);
         writer.line.extend_from_slice(&json);
         writer.write(true);
-        writer.failed.take().map_or(Ok(Log(Arc::new(Mutex::new(writer)))), Err)
+        if let Some(error) = writer.failed.take() {
+            return Err(error);
+        }
+        // A process that is killed early leaves a log that can be read.
+        writer.out.flush()?;
+        Ok(Log(Arc::new(Mutex::new(writer))))
     }
 
     fn writer(&self) -> MutexGuard<'_, Writer<W>> {

@@ -13,7 +13,7 @@ from backwater import _core, signals, suggest
 from backwater._core import InputError
 from backwater.cli.exits import FAILED
 from backwater.cli.later import when_used
-from backwater.cli.options import HOW, WHAT, Force, Json, OutDir, Scale, Seeds, Sets, all_sets, real
+from backwater.cli.options import HOW, WHAT, WHERE, Force, Json, OutDir, Scale, Seeds, Sets, all_sets, check_file, real
 
 with when_used():
     import json
@@ -80,6 +80,15 @@ def lab(
             "--for", metavar="SECONDS", parser=real, help="Keep the lab for this time at most.", rich_help_panel=HOW
         ),
     ] = None,
+    logs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--log",
+            metavar="SWITCH=FILE",
+            help="Write every call of SWITCH to FILE, for `backwater replay`. Repeatable.",
+            rich_help_panel=WHERE,
+        ),
+    ] = None,
     unfaithful: Annotated[
         bool,
         typer.Option("--unfaithful", help="Use a rate at which this machine cannot keep time.", rich_help_panel=HOW),
@@ -109,15 +118,19 @@ def lab(
         raise InputError(f"--for {for_s:g}: expected a time above 0, in seconds")
     experiment = api.Experiment.from_arguments(scenario, all_sets(sets, seeds), scale)
     if not (execs or serves) and for_s is None:
+        if logs:
+            raise InputError(f"--log {logs[0]}: for programs on hosts; expected --exec, --serve or --for with it")
         raise typer.Exit(whole(experiment, rate, out_dir, force=force, as_json=as_json))
     for option, given in (("--out", out_dir), ("--force", force or None), ("--seeds", seeds)):
         if given is not None:
             raise InputError(f"{option}: for the scenario's own flows; expected no --exec, --serve or --for with it")
     network = json.dumps(chosen(experiment.networks, run))
     slower = outside.pace(network, rate * 1e6)
-    hosts = [node["name"] for node in json.loads(_core.network(network))["nodes"] if node["host"]]
+    nodes = json.loads(_core.network(network))["nodes"]
+    hosts = [node["name"] for node in nodes if node["host"]]
     servers = [program("--serve", text, hosts) for text in serves or []]
     programs = [program("--exec", text, hosts) for text in execs or []]
+    files = log_files(logs or [], [node["name"] for node in nodes if not node["host"]])
 
     def ready(found: list[tuple[str, str]]) -> None:
         if not as_json:
@@ -125,11 +138,13 @@ def lab(
             more = f" and {len(found) - 4} more" if len(found) > 4 else ""
             terminal.say(f"{slower.divisor:,} seconds are one of the scenario. Hosts: {names}{more}")
 
-    result = outside.run(network, slower, servers, programs, for_s, ready, STDERR if as_json else None)
+    result = outside.run(network, slower, servers, programs, for_s, ready, STDERR if as_json else None, files)
     if as_json:
         printing.print_json(result.to_json())
     else:
         tell(result)
+    if (why := result.counts["unlogged"]) is not None:
+        raise InputError(f"--log: {why}")
     failed = [one for one in result.programs[: len(programs)] if one["exit_code"] != 0]
     raise typer.Exit(FAILED if failed else 0)
 
@@ -168,6 +183,25 @@ def chosen(networks: dict[str, dict[str, Any]], name: str | None) -> dict[str, A
     if name not in networks:
         raise InputError(f"--run {name}: {suggest.expected(name, list(networks))}")
     return networks[name]
+
+
+def log_files(texts: list[str], switches: list[str]) -> dict[str, Path]:
+    """Reads `SWITCH=FILE`: files that are not there yet, in directories that are."""
+    files: dict[str, Path] = {}
+    for text in texts:
+        switch, equals, name = text.partition("=")
+        if not (equals and name):
+            raise InputError(f"--log {text}: expected SWITCH=FILE, such as {switches[0]}={switches[0]}.log")
+        if switch not in switches:
+            raise InputError(f"--log {text}: {switch!r} is no switch: {suggest.expected(switch, switches)}")
+        if switch in files:
+            raise InputError(f"--log {text}: {switch} has a log already: {files[switch]}")
+        path = Path(name).absolute()
+        if path.exists() or path in files.values():
+            raise InputError(f"--log {text}: {name} exists: expected a new file")
+        check_file("--log", path, force=False)
+        files[switch] = path
+    return files
 
 
 def program(option: str, text: str, hosts: list[str]) -> outside.Program:

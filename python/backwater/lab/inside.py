@@ -85,7 +85,7 @@ class Lab:
         from backwater import _core
 
         self.asked, self.events = asked, events
-        self.lab = _core.Lab(asked["scenario"], asked["divisor"])
+        self.lab = _core.Lab(asked["scenario"], asked["divisor"], asked["logs"])
         self.hosts = self.lab.hosts()
         lines = [f"{address} {name}\n" for name, address in self.hosts]
         _core.lab_name_hosts("".join(["127.0.0.1 localhost\n", *lines]))

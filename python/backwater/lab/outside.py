@@ -8,8 +8,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from backwater import _core
@@ -106,9 +107,11 @@ def run(
     for_s: float | None,
     ready: Callable[[list[tuple[str, str]]], None],
     stdout: int | None = None,
+    logs: Mapping[str, Path] | None = None,
 ) -> Result:
     """Runs programs in a lab until they have ended, or for `for_s` seconds. Calls `ready` with the names and addresses
-    of the hosts. `stdout` is the descriptor that programs print to, in place of standard output.
+    of the hosts. `stdout` is the descriptor that programs print to, in place of standard output. `logs` has a file for
+    the log of each switch that it names.
 
     # Errors
     `InputError` if this machine refuses a part of the lab.
@@ -120,6 +123,7 @@ def run(
         "programs": [one.to_json() for one in programs],
         "for_s": for_s,
         "stdout": stdout,
+        "logs": {switch: str(path) for switch, path in (logs or {}).items()},
     }
     order_read, order_write = os.pipe()
     report_read, report_write = os.pipe()
