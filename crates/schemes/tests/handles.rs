@@ -169,10 +169,10 @@ impl Traffic {
         // A flow has one path. Most flows leave by port 0.
         let flow = self.draw(40);
         let ingress = (flow % u32::from(PORTS)) as PortId;
-        let egress = if flow % 3 == 0 { (flow / 3 % u32::from(PORTS)) as PortId } else { 0 };
+        let egress = if flow.is_multiple_of(3) { (flow / 3 % u32::from(PORTS)) as PortId } else { 0 };
         let kind = if ack { Kind::Ack } else { Kind::Data };
         let wire = if ack { 64 } else { 1000 };
-        let ect = if self.drops == Drops::Unmarked && flow % 2 == 0 { 0 } else { flags::ECT };
+        let ect = if self.drops == Drops::Unmarked && flow.is_multiple_of(2) { 0 } else { flags::ECT };
         let last = if self.draw(20) == 0 { flags::LAST } else { 0 };
         let packet = Packet {
             flow,
