@@ -188,7 +188,7 @@ def test_the_flows_of_a_scenario_have_the_simulators_throughput_and_pauses(tmp_p
     assert set(real.tables) == {*simulated.tables, "lateness"}
     assert real.table("lateness").num_rows == 2 * 3 + 1
     page = (tmp_path / attempt / "report.html").read_text()
-    assert "real packets, with 5,000 s for one of the scenario" in page
+    assert "1 run with real packets: 5,000 s are one of the scenario." in page
     if not real.summary["lab"]["faithful"]:
         pytest.skip(f"this machine is too busy to keep time: {real.summary['lab']['unfaithful_because']}")
     for one, other in zip(real.summary["throughput"], simulated.summary["throughput"], strict=True):

@@ -93,7 +93,7 @@ def unfaithful(counts: dict[str, Any], slower: Pace) -> str | None:
         ways.append((counts["datagrams"]["late"], "of the sender"))
     for late, whose in ways:
         if late["p99_s"] > LATE_SHARE * hop:
-            return f"1 % of the frames {whose} were late by {late['p99_s'] / hop:.0%} of a hop or more"
+            return f"1 % of the frames {whose} were late by {100 * late['p99_s'] / hop:.0f} % of a hop or more"
         if late["max_s"] > hop:
             return f"a frame {whose} was late by {late['max_s'] / hop:.1f} hops"
     return None

@@ -29,12 +29,21 @@ def told(run: Run) -> str | None:
     return f"{run.label}: {flows} after {after}, when `run.drain` ended the run; `run.all_finish` expects none"
 
 
-def in_lab(run: Run) -> str | None:
-    """Says that a run was made with real packets, and whether they were on time; None if it was simulated."""
-    if (found := run.summary.get("lab")) is None:
-        return None
-    late = "frames were on time" if found["faithful"] else f"not faithful: {found['unfaithful_because']}"
-    return f"{run.label}: real packets, with {found['divisor']:,} s for one of the scenario; {late}"
+def in_lab(runs: list[Run]) -> list[str]:
+    """Says that runs were made with real packets, and how many were not on time; nothing if all were simulated."""
+    real = [run for run in runs if "lab" in run.summary]
+    if not real:
+        return []
+    late = [run for run in real if not run.summary["lab"]["faithful"]]
+    lines = [
+        f"{some(len(real), 'run')} with real packets: {real[0].summary['lab']['divisor']:,} s are one of the scenario."
+    ]
+    if late:
+        why = late[0].summary["lab"]["unfaithful_because"]
+        lines.append(
+            f"{len(late)} of {len(real)} are not faithful, and their claims are undecided. {late[0].label}: {why}."
+        )
+    return [" ".join(lines)]
 
 
 def circle(ending: dict[str, Any]) -> str:

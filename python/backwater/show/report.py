@@ -216,7 +216,7 @@ def left(opened: list[Results]) -> list[str]:
     interrupted = "Interrupted: some runs are partial or missing."
     lines = [interrupted] if any(one.interrupted for one in opened) else []
     runs = [run for one in opened for run in one.runs]
-    return lines + [line for told in (endings.told, endings.in_lab) for run in runs if (line := told(run))]
+    return lines + endings.in_lab(runs) + [line for run in runs if (line := endings.told(run))]
 
 
 def experiment_data(one: Results) -> dict[str, Any]:
