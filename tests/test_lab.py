@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
+import secrets
 import shlex
 import signal
 import subprocess
@@ -74,13 +76,16 @@ def allowed(scenario: Path) -> None:
     """Skips where the system allows no namespaces."""
     tried = start(scenario, "--for", "0.1")
     said = tried.communicate()[1]
-    if tried.returncode != 0:
+    assert tried.returncode in (0, 2), said
+    if tried.returncode == 2:
+        assert "the lab did not start" in said or "the lab needs Linux" in said
         pytest.skip(f"the lab cannot run here: {said.strip()}")
 
 
-def start(*words: str | Path) -> subprocess.Popen[str]:
+def start(*words: str | Path, mark: str = "") -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "backwater", "lab", *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    environment = {**os.environ, "LAB_MARK": mark}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def python(host: str, code: str) -> str:
@@ -189,15 +194,15 @@ def test_the_flows_of_a_scenario_have_the_simulators_throughput_and_pauses(tmp_p
     assert real.table("lateness").num_rows == 2 * 3 + 1
     page = (tmp_path / attempt / "report.html").read_text()
     assert "1 run with real packets: 5,000 s are one of the scenario." in page
-    if not real.summary["lab"]["faithful"]:
-        pytest.skip(f"this machine is too busy to keep time: {real.summary['lab']['unfaithful_because']}")
+    # Inside the fabric every event has its time, so even a busy machine is not far off.
+    close, far = (0.05, 0.2) if real.summary["lab"]["faithful"] else (0.15, 0.3)
     for one, other in zip(real.summary["throughput"], simulated.summary["throughput"], strict=True):
-        assert one["goodput_bps"] == pytest.approx(other["goodput_bps"], rel=0.05)
+        assert one["goodput_bps"] == pytest.approx(other["goodput_bps"], rel=close)
 
     def pauses(run: backwater.Run) -> int:
         return sum(run.table("ports")["bfc_pauses"].to_pylist())
 
-    assert pauses(real) == pytest.approx(pauses(simulated), rel=0.2)
+    assert pauses(real) == pytest.approx(pauses(simulated), rel=far)
 
 
 FLOOD = """
@@ -238,17 +243,14 @@ def test_a_lab_that_is_killed_leaves_a_log_that_can_be_replayed(scenario: Path, 
     assert json.loads(done.stdout)["ending"] in ("interrupted", "torn")
 
 
-def traces() -> tuple[set[str], set[str]]:
-    """Interfaces of this namespace, and processes of labs."""
-    commands = set()
+def traces(mark: str) -> tuple[set[str], set[str]]:
+    """Interfaces of this namespace, and processes with `mark` in their environment."""
+    marked = set()
     for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
-        except OSError:
-            continue
-        if "backwater.lab.inside" in words or "LAB-TRACE" in words:
-            commands.add(f"{process.name} {' '.join(words)}")
-    return {link.name for link in Path("/sys/class/net").iterdir()}, commands
+        with contextlib.suppress(OSError):
+            if f"LAB_MARK={mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                marked.add(process.name)
+    return {link.name for link in Path("/sys/class/net").iterdir()}, marked
 
 
 def at_once(run: subprocess.Popen[str]) -> None:
@@ -274,18 +276,20 @@ def inner_killed(run: subprocess.Popen[str]) -> None:
 def test_nothing_is_left_of_a_lab_however_it_ends(
     scenario: Path, ends: Callable[[subprocess.Popen[str]], None]
 ) -> None:
-    before = traces()
+    mark = secrets.token_hex(8)
+    before = traces(mark)
+    assert not before[1]
     draws = random.Random(ends.__name__)
     for _ in range(3):
-        command = python("host0", "import time; time.sleep(600)") + " LAB-TRACE"
-        run = start(scenario, "--exec", command)
+        run = start(scenario, "--exec", python("host0", "import time; time.sleep(600)"), mark=mark)
         time.sleep(draws.uniform(0.1, 2.5))
+        assert traces(mark)[1], "the lab runs"
         ends(run)
         run.communicate(timeout=30)
         until = time.monotonic() + 10
-        while traces() != before and time.monotonic() < until:
+        while traces(mark) != before and time.monotonic() < until:
             time.sleep(0.05)
-        assert traces() == before
+        assert traces(mark) == before
 
 
 @pytest.mark.parametrize(
