@@ -4,7 +4,7 @@
 * `python`: one session for the whole document.
 * `toml`, `yaml` and `csv` with a `title`: a file of that name. Without one: part of a file, which has to be valid.
 * `text`: the last block of commands or Python printed this, but for line breaks. A line `...` leaves lines out.
-* `console`: what a reader does elsewhere or with more time. It is not run, and the comment before it says why.
+* `console`, `rust`: what a reader does elsewhere or with more time. It is not run, and the comment before it says why.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Reader:
             elif language == "text" and not block["why"]:
                 self.compare(code)
             else:
-                assert language in ("console", "text"), f"```{language}: nothing says how to run this"
+                assert language in ("console", "text", "rust"), f"```{language}: nothing says how to run this"
                 assert block["why"], f"nothing says why this is not run:\n{code}"
 
     def command(self, line: str) -> str:
