@@ -167,8 +167,8 @@ class Lab:
 class LabReport:
     """What a run in the lab says beside its outcome."""
 
-    def counts(self) -> str:
-        """Lateness of each host's frames, and counts of datagrams, as JSON, when the run has ended.
+    def counts(self) -> str | None:
+        """Lateness of each host's frames, and counts of datagrams, as JSON; None if the run failed by a bug.
 
         Raises `InputError` if the system refused a part.
         """
@@ -185,8 +185,8 @@ def lab_follow_parent() -> None:
 def lab_name_hosts(text: str) -> None:
     """Puts `text` in the place of `/etc/hosts`, for this process and its children."""
 
-def lab_check(scenario_json: str) -> str | None:
-    """Says why the lab cannot carry a scenario; None if it can."""
+def lab_check(scenario_json: str, own_flows: bool) -> str | None:
+    """Says why the lab cannot carry a scenario, or send its own flows if `own_flows`; None if it can."""
 
 def lab_pace(scenario_json: str, rate: int) -> tuple[int, float, float]:
     """Divisor of time, and seconds of the shortest hop and of the run; `rate` is in bits per second."""

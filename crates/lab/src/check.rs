@@ -1,6 +1,6 @@
 //! Whether the lab can carry a scenario.
 
-use backwater_scenario::model::{Scenario, Transport};
+use backwater_scenario::model::{Scenario, Transport, Workload};
 use backwater_scenario::topology::Graph;
 use backwater_schemes::{Hosts, Memory, Scheduler, Ties};
 use backwater_types::SerTime;
@@ -21,7 +21,16 @@ pub fn check(scenario: &Scenario, hosts: usize) -> Result<(), String> {
         Transport::Pint => Some(("pint", "telemetry")),
         Transport::Expresspass => Some(("expresspass", "credits")),
         Transport::Homa => Some(("homa", "grants")),
-        _ => None,
+        Transport::Srf => Some(("srf", "the bytes left of their flow")),
+        // The lab's hosts have transports of their own, and the switches have no part in these.
+        Transport::LineRate
+        | Transport::Window
+        | Transport::Dctcp
+        | Transport::Dcqcn
+        | Transport::Timely
+        | Transport::Rtt
+        | Transport::Swift
+        | Transport::Tcp => None,
     };
     if let Some((name, carried)) = carried {
         return Err(format!(
@@ -55,6 +64,21 @@ pub fn check(scenario: &Scenario, hosts: usize) -> Result<(), String> {
         return Err(format!("topology: {hosts} hosts; the lab has up to {HOSTS_MAX}"));
     }
     Ok(())
+}
+
+/// Checks that the lab's own programs can send the flows of the scenario.
+///
+/// # Errors
+/// The reason, and what to do.
+pub fn check_flows(scenario: &Scenario) -> Result<(), String> {
+    match scenario.workload.iter().find(|workload| matches!(workload, Workload::Collective { .. })) {
+        Some(workload) => Err(format!(
+            "workload {}: flows of a collective start when others end, which the lab's sender does not learn; give programs \
+             to run by --exec, or simulate it",
+            workload.class()
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Describes how the lab runs a scenario's network.

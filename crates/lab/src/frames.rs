@@ -17,7 +17,7 @@ pub struct Frames {
     next: u32,
     /// Whether the flow has ended, so that the NIC frees its queue and its slot.
     closed: bool,
-    /// Time of its last frame.
+    /// Time at which its program sent last.
     used: Instant,
 }
 
@@ -38,9 +38,13 @@ impl Frames {
         Frames { waiting: VecDeque::new(), taken: None, key, class, next: 0, closed: false, used: Instant::ZERO }
     }
 
-    /// Adds a frame at `now`.
-    pub fn push(&mut self, now: Instant, frame: Waiting) {
+    /// Records that the program sends at `now`, so that the flow goes on.
+    pub fn touch(&mut self, now: Instant) {
         self.used = now;
+    }
+
+    /// Adds a frame.
+    pub fn push(&mut self, frame: Waiting) {
         self.waiting.push_back(frame);
     }
 
@@ -54,7 +58,7 @@ impl Frames {
         self.waiting.is_empty()
     }
 
-    /// Ends the flow if it holds nothing and sent its last frame before `since`. Returns whether it has ended: the NIC
+    /// Ends the flow if it holds nothing and its program sent last before `since`. Returns whether it has ended: the NIC
     /// then frees its slot.
     pub fn close_if_idle(&mut self, since: Instant) -> bool {
         self.closed |= self.waiting.is_empty() && self.used < since;

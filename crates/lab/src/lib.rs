@@ -21,6 +21,6 @@ pub mod logs;
 pub mod meter;
 pub mod slab;
 
-pub use check::{Pace, check};
+pub use check::{Pace, check, check_flows};
 pub use fabric::Fabric;
 pub use logs::Logs;

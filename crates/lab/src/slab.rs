@@ -17,8 +17,8 @@ impl Handle {
         (packet.receiver_slot != Packet::NO_FRAME).then_some(Handle(packet.receiver_slot))
     }
 
-    /// Turns the handle into the word that a packet carries.
-    pub fn into_word(self) -> u32 {
+    /// Word that the packet carries which owns the frame from now on.
+    pub fn word(&self) -> u32 {
         self.0
     }
 }

@@ -68,7 +68,7 @@ fn inside() {
         while running.counts().inside > 0 && Instant::now() < patience {
             std::thread::sleep(Duration::from_millis(50));
         }
-        let counts = running.stop();
+        let (counts, _) = running.stop();
         for (name, host) in ["a", "b"].iter().zip(&counts.hosts) {
             let [from, to] = &host.late;
             println!(

@@ -1,6 +1,6 @@
 //! The lab: real packets between programs, through the switches of a scenario.
 
-use crate::{InputError, Run, json, refused};
+use crate::{InputError, Run, caught, json, refused};
 use backwater_lab::fabric::address;
 use backwater_lab::ip::Refused;
 use backwater_lab::linux::clock::Clock;
@@ -8,7 +8,7 @@ use backwater_lab::linux::lateness::Lateness;
 use backwater_lab::linux::running::HostCounts;
 use backwater_lab::linux::whole::{self, Progress, Whole};
 use backwater_lab::linux::{Counts, LabError, Network, Running, namespace};
-use backwater_lab::{Logs, Pace, check};
+use backwater_lab::{Logs, Pace, check, check_flows};
 use backwater_nic::Rings;
 use backwater_scenario as scenario;
 use backwater_scenario::topology::expand;
@@ -36,11 +36,12 @@ pub(crate) fn lab_follow_parent() -> PyResult<()> {
     namespace::follow_parent().map_err(failed)
 }
 
-/// Says why the lab cannot carry a scenario; `None` if it can.
+/// Says why the lab cannot carry a scenario, or cannot send its own flows if `own_flows`; `None` if it can.
 #[pyfunction]
-pub(crate) fn lab_check(scenario_json: &str) -> PyResult<Option<String>> {
+pub(crate) fn lab_check(scenario_json: &str, own_flows: bool) -> PyResult<Option<String>> {
     let scenario = scenario::from_json(scenario_json).map_err(refused)?;
-    Ok(check(&scenario, expand(&scenario.topology).hosts).err())
+    let flows = if own_flows { check_flows(&scenario) } else { Ok(()) };
+    Ok(check(&scenario, expand(&scenario.topology).hosts).and(flows).err())
 }
 
 /// Divisor of time, and seconds of the machine for the shortest hop and for the run, if the fastest link has `rate` bits
@@ -67,16 +68,16 @@ pub(crate) struct LabReport {
 
 #[pymethods]
 impl LabReport {
-    /// Lateness of each host's frames, and counts of datagrams, as JSON.
+    /// Lateness of each host's frames, and counts of datagrams, as JSON; `None` if the run failed by a bug.
     ///
     /// # Errors
     /// `InputError` if the system refused a part of the lab.
-    fn counts(&self) -> PyResult<String> {
+    fn counts(&self) -> PyResult<Option<String>> {
         let found = self.found.lock().map_err(|_| InputError::new_err("another thread of the lab failed"))?;
         match found.as_ref() {
-            Some(Ok(counts)) => json(counts),
+            Some(Ok(counts)) => json(counts).map(Some),
             Some(Err(why)) => Err(InputError::new_err(why.clone())),
-            None => Err(InputError::new_err("the run has not ended")),
+            None => Ok(None),
         }
     }
 }
@@ -99,22 +100,24 @@ pub(crate) fn lab_start(scenario_json: &str, divisor: u32) -> PyResult<(Run, Lab
             shared.finished.store(so_far.flows[1], Ordering::Relaxed);
             !shared.cancel.load(Ordering::Relaxed)
         };
-        let (ended, counts) = match whole::run(&scenario, divisor, &mut goes_on) {
-            Ok(Whole { outcome, counts, flows }) => {
+        let (ended, counts) = match caught(|| whole::run(&scenario, divisor, &mut goes_on)) {
+            Err(panic) => (Err(panic), None),
+            Ok(Err(why)) => (Err(why.to_string()), Some(Err(why.to_string()))),
+            Ok(Ok(Whole { outcome, counts, flows })) => {
                 let mut told = to_json(&names, &counts);
                 told["datagrams"] = value!({
                     "sent": flows.datagrams[0],
                     "received": flows.datagrams[1],
                     "altered": flows.altered,
                     "reordered": flows.reordered,
+                    "duplicated": flows.duplicated,
                     "late": lateness(&flows.late),
                 });
-                (Ok(outcome), Ok(told))
+                (Ok(outcome), Some(Ok(told)))
             }
-            Err(why) => (Err(why.to_string()), Err(why.to_string())),
         };
         if let Ok(mut report) = report.lock() {
-            *report = Some(counts);
+            *report = counts;
         }
         // The receiving end is gone only if Python dropped the run and needs no outcome.
         let _ = send.send(ended);
@@ -173,7 +176,7 @@ impl Lab {
         let counts = py.detach(|| {
             let mut running =
                 self.running.lock().map_err(|_| InputError::new_err("another thread of the lab failed"))?;
-            Ok::<Counts, PyErr>(running.stop())
+            Ok::<Counts, PyErr>(running.stop().0)
         })?;
         let mut told = to_json(&self.names, &counts);
         told["unlogged"] = self.logs.finish().err().map(|error| error.to_string()).into();

@@ -114,18 +114,22 @@ fn begin(scenario_json: &str, threads: usize, wanted: Wanted) -> PyResult<Run> {
             let simulation = Simulation::new(&scenario, threads);
             if wanted.is_nothing() { simulation.run(&shared) } else { simulation.record(&wanted, &shared) }
         };
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-        let text = |e: Box<dyn std::any::Any + Send>| match e.downcast::<String>() {
-            Ok(text) => *text,
-            Err(e) => e.downcast::<&str>().map_or("a panic without a message".to_string(), |text| text.to_string()),
-        };
+        let outcome = caught(run);
         // The receiving end is gone only if Python dropped the run and needs no outcome.
-        let _ = send.send(outcome.map_err(text));
+        let _ = send.send(outcome);
     });
     Ok(Run { watch, until, done: Mutex::new(done), outcome: Mutex::new(None) })
 }
 
 type Ended = Result<backwater_sim::Outcome, String>;
+
+/// Calls `f`; a panic becomes its message.
+fn caught<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).map_err(|e| match e.downcast::<String>() {
+        Ok(text) => *text,
+        Err(e) => e.downcast::<&str>().map_or("a panic without a message".to_string(), |text| text.to_string()),
+    })
+}
 
 /// A run in progress.
 #[pyclass]

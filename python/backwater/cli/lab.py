@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shlex
+import signal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ with when_used():
     from backwater.cli import experiment as runner
     from backwater.cli import places as placing
     from backwater.cli import printing
-    from backwater.lab import outside
+    from backwater.lab import machine, outside
 
 
 RATE_MBPS = 20.0
@@ -118,14 +118,15 @@ def lab(
         raise InputError(f"--for {for_s:g}: expected a time above 0, in seconds")
     experiment = api.Experiment.from_arguments(scenario, all_sets(sets, seeds), scale)
     if not (execs or serves) and for_s is None:
-        if logs:
-            raise InputError(f"--log {logs[0]}: for programs on hosts; expected --exec, --serve or --for with it")
+        for option, text in (("--log", logs and logs[0]), ("--run", run)):
+            if text:
+                raise InputError(f"{option} {text}: for programs on hosts; expected --exec, --serve or --for with it")
         raise typer.Exit(whole(experiment, rate, out_dir, force=force, as_json=as_json))
     for option, given in (("--out", out_dir), ("--force", force or None), ("--seeds", seeds)):
         if given is not None:
             raise InputError(f"{option}: for the scenario's own flows; expected no --exec, --serve or --for with it")
     network = json.dumps(chosen(experiment.networks, run))
-    slower = outside.pace(network, rate * 1e6)
+    slower = outside.pace(network, rate * 1e6, own_flows=False)
     nodes = json.loads(_core.network(network))["nodes"]
     hosts = [node["name"] for node in nodes if node["host"]]
     servers = [program("--serve", text, hosts) for text in serves or []]
@@ -145,13 +146,15 @@ def lab(
         tell(result)
     if (why := result.counts["unlogged"]) is not None:
         raise InputError(f"--log: {why}")
-    failed = [one for one in result.programs[: len(programs)] if one["exit_code"] != 0]
+    failed = [one for one in result.programs if not one["serves"] and one["exit_code"] != 0]
     raise typer.Exit(FAILED if failed else 0)
 
 
 def whole(experiment: api.Experiment, rate: float, out_dir: Path | None, *, force: bool, as_json: bool) -> int:
     """Runs the scenario's own flows, as `run` does, and returns the exit code."""
-    runs = [outside.pace(json.dumps(run["scenario"]), rate * 1e6) for run in experiment.plan["runs"]]
+    scenarios = [json.dumps(run["scenario"]) for run in experiment.plan["runs"]]
+    runs = [outside.pace(scenario, rate * 1e6, own_flows=True) for scenario in scenarios]
+    experiment.invocation = ["lab", *experiment.invocation[1:], *(["--rate", f"{rate:g}"] if rate != RATE_MBPS else [])]
     places = placing.destinations([experiment], out_dir)
     if not as_json:
         took = terminal.span(sum(one.run_s for one in runs))
@@ -168,11 +171,9 @@ def whole(experiment: api.Experiment, rate: float, out_dir: Path | None, *, forc
     for run in api.Results(places[0]).runs:
         found = run.summary["lab"]
         told = "faithful" if found["faithful"] else f"not faithful: {found['unfaithful_because']}"
-        counts = {name: found[f"datagrams_{name}"] for name in ("sent", "received", "altered", "reordered")}
-        wrong = "".join(f", {counts[name]:,} {name}" for name in ("altered", "reordered") if counts[name])
-        terminal.answer(
-            f"{run.label}: {counts['sent']:,} datagrams sent, {counts['received']:,} received{wrong}; {told}"
-        )
+        counts = {name: found[f"datagrams_{name}"] for name in ("sent", "received", *machine.WRONG)}
+        words = [f"{count:,} {name}" for name, count in counts.items() if count or name not in machine.WRONG]
+        terminal.answer(f"{run.label}: datagrams: {', '.join(words)}; {told}")
     return code
 
 
@@ -218,6 +219,18 @@ def program(option: str, text: str, hosts: list[str]) -> outside.Program:
     return outside.Program(host, argv)
 
 
+def ended(one: dict[str, Any]) -> str | None:
+    """Says how a program ended, if not as it should: with code 0, or, of one that serves, with the lab."""
+    code = one["exit_code"]
+    if one["failed"]:
+        return f"did not start: {one['failed']}"
+    if code == 0 or (one["serves"] and code in (-signal.SIGTERM, -signal.SIGKILL)):
+        return None
+    if code is None or code < 0:
+        return "was killed" if code is None else f"ended by {signal.Signals(-code).name}"
+    return f"exit code {code}"
+
+
 def tell(result: outside.Result) -> None:
     """Prints what each host sent and got, how late frames were, and whether the run is faithful."""
     table = terminal.Table(
@@ -246,11 +259,8 @@ def tell(result: outside.Result) -> None:
     if idle:
         terminal.say(f"{terminal.some(idle, 'host')} sent and got nothing.")
     for one in result.programs:
-        words = shlex.join(one["command"])
-        if one["failed"]:
-            terminal.answer(f"{one['host']}: {words}: did not start: {one['failed']}")
-        elif one["exit_code"] not in (0, None) and not re.fullmatch(r"-\d+", str(one["exit_code"])):
-            terminal.answer(f"{one['host']}: {words}: exit code {one['exit_code']}")
+        if why := ended(one):
+            terminal.answer(f"{one['host']}: {shlex.join(one['command'])}: {why}")
     dropped = result.counts["frames_dropped"]
     if dropped:
         terminal.answer(f"Switches and NICs dropped {terminal.some(dropped, 'frame')}.")

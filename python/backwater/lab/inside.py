@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -37,16 +38,23 @@ def main() -> int:
     events = os.fdopen(report, "w")
     try:
         _core.lab_follow_parent()
+        if os.getppid() != asked["parent"]:
+            return 1  # It ended before this process followed it.
         _core.lab_enter()
     except _core.InputError as error:
         tell(events, {"refused": str(error)})
         return 2
+    alive, life = os.pipe()
     child = os.fork()
     if child:
+        os.close(alive)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.close(life)
     _core.lab_follow_parent()
+    if select.select([alive], [], [], 0)[0]:
+        return 1  # Only the end of the parent closes the other end of the pipe. It was too early for a signal.
     try:
         return flows(asked, events) if "place" in asked else Lab(asked, events).work()
     except _core.InputError as error:
@@ -65,11 +73,12 @@ def flows(asked: dict[str, Any], events: TextIO) -> int:
     while not run.wait(PROGRESS_S):
         tell(events, {"progress": run.progress()})
     seconds = time.monotonic() - began
-    counts = json.loads(report.counts())  # Raises what the system refused.
-    outcome = run.outcome()
+    counts = report.counts()  # Raises what the system refused.
+    outcome = run.outcome()  # Raises if we have a bug. Only then there are no counts.
+    assert counts is not None
     writer.write_tables(Path(asked["place"]), json.loads(asked["scenario"]), outcome)
     made = {"digest": outcome.digest, "digests": outcome.digests(), "summary": outcome.summary()}
-    tell(events, {"made": {**made, "counts": counts, "seconds": seconds}})
+    tell(events, {"made": {**made, "counts": json.loads(counts), "seconds": seconds}})
     return 0
 
 
@@ -142,18 +151,22 @@ class Program:
         self, host: str, argv: list[str], join: Callable[[], None], *, serves: bool, stdout: int | None
     ) -> None:
         """Starts the program. One that serves is waited for until it has a socket."""
-        self.host, self.argv = host, argv
+        self.host, self.argv, self.serves = host, argv, serves
         self.process: subprocess.Popen[bytes] | None = None
         self.failed: str | None = None
 
         def start() -> None:
             # A process belongs to the host that the thread which starts it has joined.
-            join()
-            before = sockets()
             try:
+                join()
+                before = sockets()
                 self.process = subprocess.Popen(argv, stdout=stdout)
             except OSError as error:
                 self.failed = f"{error.filename or argv[0]}: {error.strerror or error}"
+                return
+            except ValueError as error:  # The system refuses the host; a command has a zero byte.
+                self.failed = str(error)
+                return
             until = time.monotonic() + SERVING_S
             while serves and sockets() == before and not self.has_ended() and time.monotonic() < until:
                 time.sleep(POLL_S)
@@ -171,7 +184,8 @@ class Program:
 
     def to_json(self) -> dict[str, Any]:
         code = None if self.process is None else self.process.poll()
-        return {"host": self.host, "command": self.argv, "exit_code": code, "failed": self.failed}
+        told = {"host": self.host, "command": self.argv, "serves": self.serves}
+        return {**told, "exit_code": code, "failed": self.failed}
 
 
 def sockets() -> int:

@@ -3,44 +3,38 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backwater import _core
+from backwater import _core, disk
 from backwater._core import InputError
-from backwater.lab.outside import pace, unfaithful
+from backwater.lab.outside import pace, start, unfaithful
 from backwater.writer import Shipped
 
 WHERE = re.compile(r"lab:([0-9]{1,6}(?:\.[0-9]{1,6})?)")
 """Form of `on` for the lab, with the rate of the fastest link in Mb/s."""
 
 
+WRONG = ("altered", "reordered", "duplicated")
+"""What may go wrong with a datagram that arrives, as the lab counts it."""
+
+
 class LabRun:
     """A run in the lab, with the interface of a simulated one."""
 
     def __init__(self, scenario_json: str, rate_bps: float) -> None:
-        self.pace = pace(scenario_json, rate_bps)
+        self.pace = pace(scenario_json, rate_bps, own_flows=True)
         self.place = Path(tempfile.mkdtemp(prefix="backwater-"))
-        order_read, order_write = os.pipe()
-        report_read, report_write = os.pipe()
-        arguments = [sys.executable, "-m", "backwater.lab.inside", str(order_read), str(report_write)]
-        self.process = subprocess.Popen(arguments, pass_fds=(order_read, report_write))
-        os.close(order_read)
-        os.close(report_write)
-        with os.fdopen(order_write, "w") as order:
-            asked = {"scenario": scenario_json, "divisor": self.pace.divisor, "place": str(self.place)}
-            order.write(json.dumps(asked) + "\n")
+        disk.scratches.add(self.place)
+        order = {"scenario": scenario_json, "divisor": self.pace.divisor, "place": str(self.place)}
+        self.process, reports = start(order)
         self.at: _core.Progress = {
             "now_ps": 0,
             "end_ps": 1,
@@ -51,12 +45,13 @@ class LabRun:
             "state": "running",
         }
         self.said: dict[str, Any] = {}
-        self.thread = threading.Thread(target=self.hear, args=(report_read,), daemon=True)
+        self.thread = threading.Thread(target=self.hear, args=(reports,), daemon=True)
         self.thread.start()
 
-    def hear(self, reports: int) -> None:
-        with os.fdopen(reports) as lines:
-            for line in lines:
+    def hear(self, reports: TextIO) -> None:
+        """Reads what the lab's process says, until it ends."""
+        with reports:
+            for line in reports:
                 event = json.loads(line)
                 if "progress" in event:
                     self.at = event["progress"]
@@ -91,7 +86,7 @@ class LabRun:
             pq.write_table(lateness(counts), self.place / "lateness.parquet")
             files = {path.name: path.read_bytes() for path in sorted(self.place.iterdir())}
         finally:
-            shutil.rmtree(self.place, ignore_errors=True)
+            disk.forget(self.place)
         why = unfaithful(counts, self.pace)
         summary = json.loads(made["summary"])
         sent = counts["datagrams"]
@@ -100,7 +95,7 @@ class LabRun:
             "unfaithful_because": why or "",
             "divisor": self.pace.divisor,
             "hop_s": self.pace.hop_s,
-            **{f"datagrams_{name}": sent[name] for name in ("sent", "received", "altered", "reordered")},
+            **{f"datagrams_{name}": sent[name] for name in ("sent", "received", *WRONG)},
         }
         return Shipped(made["digest"], made["digests"], json.dumps(summary), files, made["seconds"])
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from backwater import _core
 from backwater._core import InputError
@@ -43,17 +43,30 @@ class Pace:
     run_s: float
 
 
-def pace(scenario: str, rate_bps: float) -> Pace:
+def pace(scenario: str, rate_bps: float, *, own_flows: bool) -> Pace:
     """Slows the scenario's network down so that its fastest link has this rate.
 
     # Errors
-    `InputError` if the lab cannot carry the scenario.
+    `InputError` if the lab cannot carry the scenario, or cannot send its own flows if `own_flows`.
     """
     if not hasattr(_core, "Lab"):
         raise InputError("the lab needs Linux: it is made of network namespaces")
-    if (why := _core.lab_check(scenario)) is not None:
+    if (why := _core.lab_check(scenario, own_flows)) is not None:
         raise InputError(f"the lab cannot carry this scenario: {why}")
     return Pace(*_core.lab_pace(scenario, round(rate_bps)))
+
+
+def start(order: dict[str, Any]) -> tuple[subprocess.Popen[bytes], TextIO]:
+    """Starts the lab's own process with an order. Returns it, and its events: a line of JSON each."""
+    order_read, order_write = os.pipe()
+    report_read, report_write = os.pipe()
+    arguments = [sys.executable, "-m", "backwater.lab.inside", str(order_read), str(report_write)]
+    inside = subprocess.Popen(arguments, pass_fds=(order_read, report_write))
+    os.close(order_read)
+    os.close(report_write)
+    with contextlib.suppress(BrokenPipeError), os.fdopen(order_write, "w") as orders:
+        orders.write(json.dumps({**order, "parent": os.getpid()}) + "\n")
+    return inside, os.fdopen(report_read)
 
 
 @dataclass(frozen=True)
@@ -125,17 +138,10 @@ def run(
         "stdout": stdout,
         "logs": {switch: str(path) for switch, path in (logs or {}).items()},
     }
-    order_read, order_write = os.pipe()
-    report_read, report_write = os.pipe()
-    arguments = [sys.executable, "-m", "backwater.lab.inside", str(order_read), str(report_write)]
-    inside = subprocess.Popen(arguments, pass_fds=(order_read, report_write))
-    os.close(order_read)
-    os.close(report_write)
+    inside, reports = start(order)
     last: dict[str, Any] = {}
     try:
-        with contextlib.suppress(BrokenPipeError), os.fdopen(order_write, "w") as orders:
-            orders.write(json.dumps(order) + "\n")
-        with os.fdopen(report_read) as reports:
+        with reports:
             for line in reports:
                 last = json.loads(line)
                 if "ready" in last:

@@ -8,7 +8,7 @@ use crate::slab::Handle;
 use backwater_counters::stats::{Drops, PauseStats, PortStats};
 use backwater_fabric::HostPlan;
 use backwater_nic::{Context, Flow, Flows, NewFlow, Nic, NicParams};
-use backwater_transport::Source;
+use backwater_transport::{Sender, Source};
 use backwater_types::{DropReason, Duration, Instant, Kind, Packet, flags};
 use std::collections::{HashMap, VecDeque};
 
@@ -100,30 +100,29 @@ impl<N: Nic<Frames>> HostNode<N> {
             | if seen.ce { flags::CE } else { 0 }
             | if seen.last { flags::LAST } else { 0 };
         let flow = &mut self.flows[slot];
-        if seen.pure_ack && hosts.acks_first {
-            let packet = Packet {
-                flow: flow.id,
-                key: backwater_transport::Sender::key(&flow.source),
-                sender_slot: slot,
-                receiver_slot: handle.into_word(),
-                dst,
-                src: self.id as u16,
-                wire,
-                class,
-                kind: Kind::Ack,
-                flags,
-                ..Packet::NONE
-            };
+        let Source::Flow(frames) = &mut flow.source else { return };
+        frames.touch(now);
+        let packet = Packet {
+            flow: flow.id,
+            key: frames.key(),
+            sender_slot: slot,
+            receiver_slot: handle.word(),
+            dst,
+            src: self.id as u16,
+            wire,
+            class,
+            kind: if seen.pure_ack && hosts.acks_first { Kind::Ack } else { Kind::Data },
+            flags,
+            ..Packet::NONE
+        };
+        if packet.kind == Kind::Ack {
             self.nic.reply(&hosts.params, packet.into());
-        } else {
-            let Source::Flow(frames) = &mut flow.source else { return };
-            if frames.len() >= FLOW_ROOM {
-                let packet = Packet { receiver_slot: handle.into_word(), wire, kind: Kind::Data, ..Packet::NONE };
-                self.dropped += 1;
-                return lose(&packet, DropReason::Nic, &mut shared.slab, &mut self.drops);
-            }
-            frames.push(now, Waiting { handle, wire, flags });
+        } else if frames.len() < FLOW_ROOM {
+            frames.push(Waiting { handle, wire, flags });
             self.at_nic(now, hosts, shared, |nic, cx| nic.offer(cx, slot));
+        } else {
+            self.dropped += 1;
+            return lose(&packet, DropReason::Nic, &mut shared.slab, &mut self.drops);
         }
         self.poll_port(now, hosts, shared);
     }
@@ -239,7 +238,7 @@ impl<N: Nic<Frames>> HostNode<N> {
             None => {
                 let Some(data) = self.at_nic(now, hosts, shared, |nic, cx| nic.next_data(cx)) else { return };
                 let Source::Flow(frames) = &mut self.flows[data.sender_slot].source else { return };
-                let handle = frames.take().map_or(Packet::NO_FRAME, Handle::into_word);
+                let handle = frames.take().map_or(Packet::NO_FRAME, |handle| handle.word());
                 Packet { receiver_slot: handle, ..data.packet }
             }
         };

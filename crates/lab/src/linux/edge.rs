@@ -3,6 +3,7 @@
 use crate::fabric::Fabric;
 use crate::frames::Frames;
 use crate::ip::Refused;
+use crate::linux::HostCounts;
 use crate::linux::clock::{Clock, Now};
 use crate::linux::lateness::Lateness;
 use crate::linux::sys::Ring;
@@ -16,11 +17,13 @@ pub(super) struct Edge {
     pub(super) ring: Ring,
     out: Out,
     /// Lateness of frames in, and out.
-    pub(super) late: [Lateness; 2],
+    late: [Lateness; 2],
     /// Frames in, and out.
-    pub(super) frames: [u64; 2],
+    frames: [u64; 2],
     /// Frames that the host's interface did not take.
-    pub(super) unsent: u64,
+    unsent: u64,
+    /// Frames that found no room in the ring.
+    overflowed: u64,
 }
 
 /// Frames on their way out.
@@ -33,7 +36,7 @@ struct Out {
 
 impl Edge {
     pub(super) fn new(ring: Ring) -> Edge {
-        Edge { ring, out: Out::default(), late: Default::default(), frames: [0; 2], unsent: 0 }
+        Edge { ring, out: Out::default(), late: Default::default(), frames: [0; 2], unsent: 0, overflowed: 0 }
     }
 
     /// Puts every frame that has come into the fabric, at the time at which the kernel got it.
@@ -57,6 +60,23 @@ impl Edge {
             frames[0] += 1;
             fabric.put(clock.network(came), host, bytes);
         });
+    }
+
+    /// Returns what was counted at the link of `host`.
+    pub(super) fn counts<D: DataPlane<Extension = ()>, N: Nic<Frames>>(
+        &mut self,
+        host: u16,
+        fabric: &Fabric<D, N>,
+    ) -> HostCounts {
+        // The kernel counts from the last call on. What it does not tell is not counted.
+        self.overflowed += u64::from(self.ring.overflowed().unwrap_or(0));
+        HostCounts {
+            frames: self.frames,
+            late: self.late.clone(),
+            refused: fabric.refused(host),
+            overflowed: self.overflowed,
+            unsent: self.unsent,
+        }
     }
 
     /// Keeps a frame, which was due at `due`, for the next call of [`Edge::send`].

@@ -6,6 +6,7 @@
 use crate::fabric::address;
 use crate::linux::clock::Clock;
 use crate::linux::lateness::Lateness;
+use crate::linux::namespace::Namespace;
 use crate::linux::{During, LabError, Network, payload};
 use backwater_scenario::model::{Scenario, Workload};
 use backwater_scenario::topology::Graph;
@@ -15,11 +16,11 @@ use nix::cmsg_space;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io::IoSliceMut;
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -38,8 +39,10 @@ pub struct Flows {
     pub goodput: Vec<u64>,
     /// Datagrams that were not as they were sent.
     pub altered: u64,
-    /// Datagrams that came after a later one of their flow, or twice.
+    /// Datagrams that came after a later one of their flow.
     pub reordered: u64,
+    /// Datagrams that came twice.
+    pub duplicated: u64,
     /// Datagrams sent, and received.
     pub datagrams: [u64; 2],
     /// How late datagrams were sent.
@@ -59,11 +62,13 @@ struct Sending {
 }
 
 /// A flow that is being received.
-#[derive(Clone, Copy)]
 struct Receiving {
-    /// Packets that are missing.
+    /// Packets that have not come.
     left: u32,
+    /// Number after the highest that has come.
     next: u32,
+    /// Numbers below that which have not come.
+    missing: HashSet<u32>,
     class: u8,
     last: u64,
     packets: u32,
@@ -74,7 +79,6 @@ struct Shared {
     flows: Mutex<Flows>,
     receiving: Mutex<HashMap<u32, Receiving>>,
     stop: AtomicBool,
-    sent: AtomicU64,
 }
 
 /// Both programs.
@@ -100,12 +104,8 @@ impl Programs {
             sockets.push(network.within(host, open).during(format!("cannot open a socket on host {host}"), "")?);
         }
         let flows = Flows { goodput: vec![0; scenario.workload.len()], ..Flows::default() };
-        let shared = Arc::new(Shared {
-            flows: Mutex::new(flows),
-            receiving: Mutex::default(),
-            stop: AtomicBool::new(false),
-            sent: AtomicU64::new(0),
-        });
+        let shared =
+            Arc::new(Shared { flows: Mutex::new(flows), receiving: Mutex::default(), stop: AtomicBool::new(false) });
         let until = counted_window(scenario).1;
         let namespaces = network.namespaces().during("cannot keep the hosts", "")?;
         let sender = Sender {
@@ -133,11 +133,9 @@ impl Programs {
         Ok(Programs { shared, threads: threads.during("cannot start the programs", "")? })
     }
 
-    /// What has become of the flows so far.
-    pub fn flows(&self) -> Flows {
-        let mut flows = self.shared.flows.lock().map(|flows| flows.clone()).unwrap_or_default();
-        flows.datagrams[0] = self.shared.sent.load(Ordering::Relaxed);
-        flows
+    /// Flows started so far, and finite flows that have arrived whole.
+    pub fn counts(&self) -> [u64; 2] {
+        self.shared.flows.lock().map(|flows| flows.counts).unwrap_or_default()
     }
 
     /// Whether a finite flow has not arrived whole.
@@ -148,7 +146,7 @@ impl Programs {
     /// Ends both programs, and returns what has become of the flows.
     pub fn stop(mut self) -> Flows {
         self.end();
-        self.flows()
+        self.shared.flows.lock().map(|mut flows| std::mem::take(&mut *flows)).unwrap_or_default()
     }
 
     fn end(&mut self) {
@@ -167,7 +165,7 @@ impl Drop for Programs {
 /// The program that sends.
 struct Sender {
     traffic: Vec<Flow>,
-    namespaces: Vec<crate::linux::namespace::Namespace>,
+    namespaces: Vec<Namespace>,
     /// `[host]`.
     rates: Vec<SerTime>,
     /// `[workload]`.
@@ -214,9 +212,12 @@ impl Sender {
 
     fn open(&self, flow: &Flow) -> Option<Sending> {
         let (packets, last) = flow.packets(self.payload);
-        let socket = self.namespaces[usize::from(flow.src)].within(|| UdpSocket::bind((address(flow.src), 0))).ok()?;
+        // The thread stays in the host; a socket belongs to the host in which it was made.
+        self.namespaces[usize::from(flow.src)].join().ok()?;
+        let socket = UdpSocket::bind((address(flow.src), 0)).ok()?;
         socket.set_nonblocking(true).ok()?;
-        let receiving = Receiving { left: packets, next: 0, class: flow.class, last, packets };
+        let missing = HashSet::new();
+        let receiving = Receiving { left: packets, next: 0, missing, class: flow.class, last, packets };
         self.shared.receiving.lock().ok()?.insert(flow.id, receiving);
         let mut flows = self.shared.flows.lock().ok()?;
         let index = flow.id as usize;
@@ -239,10 +240,9 @@ impl Sender {
         payload::write(bytes, one.flow.id, one.next, length);
         let late = self.clock.now().wall().saturating_duration_since(self.clock.wall(at)?);
         // A datagram that the system does not take is lost, as that of any program.
-        if one.socket.send_to(bytes, (address(one.flow.dst), PORT)).is_ok() {
-            self.shared.sent.fetch_add(1, Ordering::Relaxed);
-        }
+        let taken = one.socket.send_to(bytes, (address(one.flow.dst), PORT)).is_ok();
         if let Ok(mut flows) = self.shared.flows.lock() {
+            flows.datagrams[0] += u64::from(taken);
             flows.late.count(late);
         }
         one.next += 1;
@@ -288,11 +288,15 @@ impl Receiver {
             flows.altered += 1;
             return;
         };
-        if number < one.next {
+        if number >= one.next {
+            one.missing.extend(one.next..number);
+            one.next = number + 1;
+        } else if one.missing.remove(&number) {
             flows.reordered += 1;
+        } else {
+            flows.duplicated += 1;
             return;
         }
-        one.next = number + 1;
         one.left -= 1;
         let content = if number + 1 == one.packets { one.last } else { self.payload };
         if now >= self.window.0 && now < self.window.1 {

@@ -14,7 +14,7 @@ pub mod whole;
 
 pub use flows::Flows;
 pub use network::Network;
-pub use running::{Counts, Running};
+pub use running::{Counts, HostCounts, Running};
 
 use std::fmt;
 use std::io;

@@ -6,16 +6,15 @@ use crate::ip::Refused;
 use crate::linux::clock::Clock;
 use crate::linux::edge::Edge;
 use crate::linux::lateness::Lateness;
+use crate::linux::sys::Sleep;
 use crate::linux::{During, LabError, Network};
 use crate::meter::Meter;
 use backwater_dataplane::DataPlane;
 use backwater_measure::Outcome;
 use backwater_nic::Nic;
 use backwater_types::Instant;
-use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::prctl;
-use nix::sys::time::TimeSpec;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -31,7 +30,7 @@ const AWAKE: Duration = Duration::from_micros(150);
 /// A lab whose fabric runs on a thread.
 pub struct Running {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Option<Outcome>>>,
     /// Clock of the lab.
     pub clock: Clock,
 }
@@ -43,8 +42,6 @@ struct Shared {
     /// Time of the network, picoseconds.
     now: AtomicU64,
     counts: Mutex<Counts>,
-    /// What the meter has measured, once the loop has ended.
-    outcome: Mutex<Option<Outcome>>,
 }
 
 /// What the loop has counted.
@@ -94,7 +91,7 @@ impl Running {
         let wake =
             EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC).during("cannot make an event", "")?;
         let (stop, now) = (AtomicBool::new(false), AtomicU64::new(0));
-        let shared = Arc::new(Shared { stop, wake, now, counts: Mutex::default(), outcome: Mutex::default() });
+        let shared = Arc::new(Shared { stop, wake, now, counts: Mutex::default() });
         let rings = network.take_rings();
         let work =
             Loop { fabric, meter, edges: rings.into_iter().map(Edge::new).collect(), clock, shared: shared.clone() };
@@ -112,21 +109,26 @@ impl Running {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Ends the loop, and returns what it counted.
-    pub fn stop(&mut self) -> Counts {
+    /// Packets that had crossed a link of the fabric when the loop last published.
+    pub fn packet_hops(&self) -> u64 {
+        self.shared.counts.lock().map(|counts| counts.packet_hops).unwrap_or_default()
+    }
+
+    /// Ends the loop. Returns what it counted, and what its meter measured; `None` without a meter, and at a second
+    /// call.
+    ///
+    /// # Panics
+    /// If the loop has panicked, with its message.
+    pub fn stop(&mut self) -> (Counts, Option<Outcome>) {
+        let outcome = self.end().unwrap_or_else(|why| std::panic::resume_unwind(why));
+        (self.counts(), outcome)
+    }
+
+    fn end(&mut self) -> thread::Result<Option<Outcome>> {
         self.shared.stop.store(true, Ordering::Relaxed);
         // A full counter of events wakes the loop as well.
         let _ = self.shared.wake.write(1);
-        if let Some(thread) = self.thread.take() {
-            // The counts of a loop that failed are those of its last second.
-            let _ = thread.join();
-        }
-        self.counts()
-    }
-
-    /// Takes what the meter has measured, after [`Running::stop`]; `None` if there was no meter.
-    pub fn outcome(&mut self) -> Option<Outcome> {
-        self.shared.outcome.lock().ok()?.take()
+        self.thread.take().map_or(Ok(None), JoinHandle::join)
     }
 
     /// Returns what the loop had counted when it last published, once a tenth of a second.
@@ -137,7 +139,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.stop();
+        // A loop that panicked has nothing left to end.
+        let _ = self.end();
     }
 }
 
@@ -151,10 +154,12 @@ struct Loop<D, N: Nic<Frames>> {
 }
 
 impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
-    fn run(mut self) {
+    fn run(mut self) -> Option<Outcome> {
         // Sleeps end when asked, not up to 50 us later. A kernel that refuses is late by that.
         let _ = prctl::set_timerslack(1);
         let (mut publish_at, mut wakes_early) = (Instant::ZERO, false);
+        let links = self.edges.iter().map(|edge| edge.ring.as_fd());
+        let mut sleep = Sleep::over(links.chain([self.shared.wake.as_fd()]));
         while !self.shared.stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             for (host, edge) in (0..).zip(&mut self.edges) {
@@ -173,29 +178,20 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
                 self.publish();
                 wakes_early = has_free_processor();
             }
-            self.sleep(wakes_early);
+            self.wait(&mut sleep, wakes_early);
         }
         self.publish();
-        let outcome = self.meter.take().map(|meter| meter.outcome(&mut self.fabric));
-        if let Ok(mut measured) = self.shared.outcome.lock() {
-            *measured = outcome;
-        }
+        self.meter.take().map(|meter| meter.outcome(&mut self.fabric))
     }
 
-    /// Sleeps until the next event of the fabric, the next frame, or the end.
-    fn sleep(&self, wakes_early: bool) {
+    /// Waits for the next event of the fabric, the next frame, or the end.
+    fn wait(&self, sleep: &mut Sleep, wakes_early: bool) {
         let until = self.clock.wall(self.fabric.next());
         let now = self.clock.now().wall();
         let span = until.map_or(LONGEST_SLEEP, |until| until.saturating_duration_since(now).min(LONGEST_SLEEP));
         let asleep = if wakes_early { span.saturating_sub(AWAKE) } else { span };
-        if !asleep.is_zero() {
-            let mut polled: Vec<PollFd> =
-                self.edges.iter().map(|edge| PollFd::new(edge.ring.as_fd(), PollFlags::POLLIN)).collect();
-            polled.push(PollFd::new(self.shared.wake.as_fd(), PollFlags::POLLIN));
-            // An interrupted sleep is a short one. A frame or a signal ends it too.
-            if ppoll(&mut polled, Some(TimeSpec::from_duration(asleep)), None) != Ok(0) {
-                return;
-            }
+        if !asleep.is_zero() && !sleep.sleep(asleep) {
+            return;
         }
         let Some(until) = until.filter(|_| wakes_early && span < LONGEST_SLEEP) else { return };
         while self.clock.now().wall() < until && !self.edges.iter().any(|edge| edge.ring.has_frame()) {
@@ -205,20 +201,8 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
 
     fn publish(&mut self) {
         let fabric = &self.fabric;
-        let host = |(host, edge): (u16, &Edge)| HostCounts {
-            frames: edge.frames,
-            late: edge.late.clone(),
-            refused: fabric.refused(host),
-            overflowed: 0,
-            unsent: edge.unsent,
-        };
-        let mut hosts: Vec<HostCounts> = (0..).zip(&self.edges).map(host).collect();
+        let hosts = (0..).zip(&mut self.edges).map(|(host, edge)| edge.counts(host, fabric)).collect();
         let Ok(mut counts) = self.shared.counts.lock() else { return };
-        for ((counts, edge), before) in
-            hosts.iter_mut().zip(&self.edges).zip(counts.hosts.iter().map(|h| h.overflowed).chain(std::iter::repeat(0)))
-        {
-            counts.overflowed = before + u64::from(edge.ring.overflowed().unwrap_or(0));
-        }
         *counts = Counts {
             now: fabric.reached(),
             hosts,

@@ -209,6 +209,24 @@ impl Drop for Ring {
     }
 }
 
+/// Sleep that ends when something comes at one of some descriptors.
+pub(super) struct Sleep(Vec<libc::pollfd>);
+
+impl Sleep {
+    /// Prepares sleeps over these descriptors, which stay open.
+    pub(super) fn over<'a>(descriptors: impl Iterator<Item = BorrowedFd<'a>>) -> Sleep {
+        Sleep(descriptors.map(|one| libc::pollfd { fd: one.as_raw_fd(), events: libc::POLLIN, revents: 0 }).collect())
+    }
+
+    /// Sleeps for `span`. Returns whether nothing came. A signal ends the sleep too.
+    pub(super) fn sleep(&mut self, span: Duration) -> bool {
+        let span =
+            libc::timespec { tv_sec: span.as_secs() as libc::time_t, tv_nsec: span.subsec_nanos() as libc::c_long };
+        // SAFETY: the list and the time are valid for the call; the kernel writes `revents` alone.
+        unsafe { libc::ppoll(self.0.as_mut_ptr(), self.0.len() as libc::nfds_t, &span, std::ptr::null()) == 0 }
+    }
+}
+
 /// Offloads that would make frames longer than the link's, or leave their checksums to hardware: commands of the
 /// kernel that read and set each.
 const OFFLOADS: [(&str, u32, u32); 4] = [

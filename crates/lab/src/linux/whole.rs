@@ -64,9 +64,8 @@ pub fn run(scenario: &Scenario, divisor: u32, goes_on: &mut dyn FnMut(Progress) 
     let mut complete = true;
     loop {
         thread::sleep(LOOK);
-        let flows = programs.flows();
         let now = running.now();
-        let progress = Progress { now, packet_hops: running.counts().packet_hops, flows: flows.counts };
+        let progress = Progress { now, packet_hops: running.packet_hops(), flows: programs.counts() };
         if !goes_on(progress) || !running.runs() {
             complete = false;
             break;
@@ -76,8 +75,8 @@ pub fn run(scenario: &Scenario, divisor: u32, goes_on: &mut dyn FnMut(Progress) 
         }
     }
     let flows = programs.stop();
-    let counts = running.stop();
-    let mut outcome = running.outcome().unwrap_or_else(|| Outcome::empty(scenario, &graph));
+    let (counts, outcome) = running.stop();
+    let mut outcome = outcome.expect("a meter was given");
     let count = flows.counts[0] as usize;
     outcome.received = flows.received.clone();
     outcome.received.resize(count, Instant::NEVER);
