@@ -3,7 +3,6 @@
 use crate::fabric::Fabric;
 use crate::frames::Frames;
 use crate::ip::Refused;
-use crate::linux::HostCounts;
 use crate::linux::clock::{Clock, Now};
 use crate::linux::lateness::Lateness;
 use crate::linux::sys::Ring;
@@ -24,6 +23,21 @@ pub(super) struct Edge {
     unsent: u64,
     /// Frames that found no room in the ring.
     overflowed: u64,
+}
+
+/// What an edge has counted at one host's link.
+#[derive(Clone, Debug, Default)]
+pub struct HostCounts {
+    /// Frames from the host, and to it.
+    pub frames: [u64; 2],
+    /// Lateness of frames from the host, and to it.
+    pub late: [Lateness; 2],
+    /// Frames that were not carried, by reason.
+    pub refused: [u64; Refused::COUNT],
+    /// Frames that found no room in the ring.
+    pub overflowed: u64,
+    /// Frames that the host's interface did not take.
+    pub unsent: u64,
 }
 
 /// Frames on their way out.

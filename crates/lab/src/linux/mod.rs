@@ -12,9 +12,10 @@ pub mod running;
 mod sys;
 pub mod whole;
 
+pub use edge::HostCounts;
 pub use flows::Flows;
 pub use network::Network;
-pub use running::{Counts, HostCounts, Running};
+pub use running::{Counts, Running};
 
 use std::fmt;
 use std::io;

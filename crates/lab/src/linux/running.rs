@@ -2,10 +2,8 @@
 
 use crate::fabric::Fabric;
 use crate::frames::Frames;
-use crate::ip::Refused;
 use crate::linux::clock::Clock;
-use crate::linux::edge::Edge;
-use crate::linux::lateness::Lateness;
+use crate::linux::edge::{Edge, HostCounts};
 use crate::linux::sys::Sleep;
 use crate::linux::{During, LabError, Network};
 use crate::meter::Meter;
@@ -57,21 +55,6 @@ pub struct Counts {
     pub dropped: u64,
     /// Packets that crossed a link of the fabric.
     pub packet_hops: u64,
-}
-
-/// What the loop has counted at one host's link.
-#[derive(Clone, Debug, Default)]
-pub struct HostCounts {
-    /// Frames from the host, and to it.
-    pub frames: [u64; 2],
-    /// Lateness of frames from the host, and to it.
-    pub late: [Lateness; 2],
-    /// Frames that were not carried, by reason.
-    pub refused: [u64; Refused::COUNT],
-    /// Frames that found no room in the ring.
-    pub overflowed: u64,
-    /// Frames that the host's interface did not take.
-    pub unsent: u64,
 }
 
 impl Running {
