@@ -5,16 +5,14 @@ use crate::conformance::registry::{NOTHING, Subject, each, schemes};
 use backwater_scenario::{Error, scenario_schema};
 use backwater_sim::{Simulation, Watch};
 use serde_json::Value as Json;
-use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
-use std::alloc::System;
+use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+use std::sync::mpsc;
+use std::thread;
 
 /// Limit of allocations for reading, building and running: hundreds of times the need of any shipped scheme with three
 /// hosts.
-const MEMORY: usize = 1 << 30;
+const MEMORY: u64 = 1 << 30;
 
 /// A key and the values to try, as TOML.
 struct Leaf {
@@ -106,9 +104,7 @@ fn extreme_values_are_refused_or_run() {
     each(schemes(), |subject| {
         let mut wrong = Vec::new();
         for (key, value) in leaves.iter().flat_map(|leaf| leaf.values.iter().map(|value| (&leaf.key, value))) {
-            let before = ALLOCATOR.stats().bytes_allocated;
-            let tried = catch_unwind(AssertUnwindSafe(|| attempt(subject, key, value)));
-            let took = ALLOCATOR.stats().bytes_allocated - before;
+            let (tried, took) = with_memory(|| catch_unwind(AssertUnwindSafe(|| attempt(subject, key, value))));
             match tried {
                 Err(_) => wrong.push(format!("{key} = {value}: panics")),
                 Ok(Err(error)) if !is_plain(&error) => wrong.push(format!("{key} = {value}: {error}")),
@@ -124,4 +120,39 @@ fn attempt(subject: &Subject, key: &str, value: &str) -> Result<(), Error> {
     let scenario = subject.with(&format!("{key} = {value}")).load(NOTHING)?;
     Simulation::new(&scenario, 1).run_any(&Watch::default());
     Ok(())
+}
+
+/// Calls `f`. Returns its result and the bytes that its thread allocated meanwhile. Tests on other threads do not count.
+fn with_memory<T>(f: impl FnOnce() -> T) -> (T, u64) {
+    let mut result = None;
+    let counted = allocation_counter::measure(|| result = Some(f()));
+    (result.expect("it was called"), counted.bytes_total)
+}
+
+/// A simulation counts, so it runs on the thread that asks for it. What another thread allocates beside it does not.
+#[test]
+fn memory_of_a_run_is_its_own() {
+    let run = |beside: &dyn Fn()| {
+        with_memory(|| {
+            beside();
+            attempt(&schemes()[0], "seed", "1").expect("a valid scenario");
+        })
+    };
+    let (_, alone) = run(&|| {});
+    assert!((10_000..MEMORY).contains(&alone), "{alone} B");
+    let (asks, asked) = mpsc::channel::<()>();
+    let (tells, told) = mpsc::channel::<()>();
+    let other = thread::spawn(move || {
+        while asked.recv().is_ok() {
+            drop(black_box(Vec::<u8>::with_capacity(2 * MEMORY as usize)));
+            tells.send(()).expect("the test waits");
+        }
+    });
+    let (_, beside) = run(&|| {
+        asks.send(()).expect("the other thread runs");
+        told.recv().expect("the other thread has allocated");
+    });
+    assert!(beside < alone + 100_000, "{beside} B beside a thread that allocates, {alone} B alone");
+    drop(asks);
+    other.join().expect("the other thread ends");
 }
