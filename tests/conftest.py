@@ -19,6 +19,8 @@ from backwater.hpcc import importer
 from backwater.results import Run
 from backwater.show import figures
 
+pytest_plugins = ["labs"]
+
 ROOT = Path(__file__).parents[1]
 SMOKE = ROOT / "experiments" / "smoke"
 HPCC = ROOT / "tests" / "data" / "hpcc"

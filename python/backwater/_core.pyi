@@ -149,8 +149,8 @@ class Lab:
     Raises `InputError` if the system refuses a part.
     """
 
-    def __init__(self, scenario_json: str, divisor: int, logs: dict[str, str] = {}) -> None:
-        """Begins. `logs` has a file for the log of each switch that it names."""
+    def __init__(self, scenario_json: str, divisor: int, logs: dict[str, str] = {}, measured: bool = False) -> None:
+        """Begins. `logs` has a file for the log of each switch that it names. `measured` keeps measurements."""
 
     def hosts(self) -> list[tuple[str, str]]:
         """Names and addresses."""
@@ -161,8 +161,20 @@ class Lab:
     def counts(self) -> str:
         """What was counted so far, as JSON."""
 
+    def age(self) -> float:
+        """Seconds of the machine since time 0 of the network."""
+
+    def count_lateness_anew(self) -> None:
+        """Forgets how late frames were up to now."""
+
+    def reading(self) -> str:
+        """State of every port a moment ago, as JSON."""
+
     def stop(self) -> str:
         """Ends the lab. Returns what was counted, as JSON."""
+
+    def outcome(self, complete: bool) -> Outcome:
+        """What was measured, after `stop`; once. `complete` says whether the run came to its end."""
 
 class LabReport:
     """What a run in the lab says beside its outcome."""
@@ -173,11 +185,23 @@ class LabReport:
         Raises `InputError` if the system refused a part.
         """
 
-def lab_start(scenario_json: str, divisor: int) -> tuple[Run, LabReport]:
+    def reading(self) -> str:
+        """State of every port a moment ago, as JSON."""
+
+    def hosts(self) -> list[tuple[str, str]]:
+        """Names and addresses."""
+
+    def join(self, host: int) -> None:
+        """Moves the calling thread into a host."""
+
+def lab_start(scenario_json: str, divisor: int, logs: dict[str, str] = {}) -> tuple[Run, LabReport]:
     """Starts to run the flows of a scenario in the lab, after `lab_enter`."""
 
 def lab_enter() -> None:
     """Moves this process, of one thread, into namespaces of its own. Its next child is their first process."""
+
+def lab_join(descriptors: list[int]) -> None:
+    """Moves this process, of one thread, into the namespaces that its descriptors are of, in their order."""
 
 def lab_follow_parent() -> None:
     """Ends this process when its parent ends."""
@@ -188,8 +212,11 @@ def lab_name_hosts(text: str) -> None:
 def lab_check(scenario_json: str, own_flows: bool) -> str | None:
     """Says why the lab cannot carry a scenario, or send its own flows if `own_flows`; None if it can."""
 
-def lab_pace(scenario_json: str, rate: int) -> tuple[int, float, float]:
-    """Divisor of time, and seconds of the shortest hop and of the run; `rate` is in bits per second."""
+def lab_pace(scenario_json: str, rate: int) -> tuple[int, float, float, float]:
+    """Divisor of time, and seconds of the shortest hop, to the counted window and to its end.
+
+    `rate` is in bits per second.
+    """
 
 def replay(path: str) -> str:
     """Replays the log of a switch against the switch that its scenario describes.

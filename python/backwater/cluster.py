@@ -117,14 +117,14 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def connected(where: str | None) -> Iterator[Cluster | Machine | None]:
-    """Connects to the cluster that `--on` names, or to the lab. Without one it is None, and everything runs here.
+def connected(where: str | Machine | None) -> Iterator[Cluster | Machine | None]:
+    """Connects to the cluster that `--on` names, or to a lab. Without one it is None, and everything runs here.
 
     # Errors
     `InputError` where it has another form, nobody answers, or the extra is not installed.
     """
-    if where is None:
-        yield None
+    if where is None or isinstance(where, Machine):
+        yield where
         return
     if (lab := machine_of(where)) is not None:
         yield lab

@@ -20,6 +20,10 @@ from backwater.toml_text import toml_key, toml_value
 
 CLAIMS = ".claims.toml"
 """Ending of a claims file."""
+PROGRAMS = ".programs.toml"
+"""Ending of a file with programs for the hosts of a lab."""
+UNCLAIMED = ("smoke", "lab")
+"""Folders whose experiments are of no paper, and are not judged."""
 PAPERS = ("bfc", "flowsail", "bcc")
 """In this order: a figure's number alone is that of the first that has it."""
 TITLES = {
@@ -45,8 +49,11 @@ def root() -> Path:
 
 
 def known() -> dict[str, Path]:
-    """Returns the scenario file of each experiment by its name `PAPER-NAME`, sorted. Claims files are not listed."""
-    files = [path for path in root().glob("*/*.toml") if not path.name.endswith(CLAIMS)]
+    """Returns the scenario file of each experiment by its name `PAPER-NAME`, sorted.
+
+    Files of claims and of programs are not listed.
+    """
+    files = [path for path in root().glob("*/*.toml") if not path.name.endswith((CLAIMS, PROGRAMS))]
     return {f"{path.parent.name}-{path.stem}": path for path in sorted(files, key=in_order)}
 
 

@@ -1,23 +1,31 @@
 //! The lab: real packets between programs, through the switches of a scenario.
 
-use crate::{InputError, Run, caught, json, refused};
+use crate::{InputError, Outcome, Run, caught, json, refused};
 use backwater_lab::fabric::address;
 use backwater_lab::ip::Refused;
 use backwater_lab::linux::clock::Clock;
 use backwater_lab::linux::lateness::Lateness;
-use backwater_lab::linux::whole::{self, Progress, Whole};
-use backwater_lab::linux::{Counts, HostCounts, LabError, Network, Running, namespace};
+use backwater_lab::linux::namespace::Namespace;
+use backwater_lab::linux::whole::{self, Progress, Watcher, Whole};
+use backwater_lab::linux::{Counts, HostCounts, LabError, Network, PortReading, Running, namespace};
+use backwater_lab::meter::Meter;
 use backwater_lab::{Logs, Pace, check, check_flows};
 use backwater_nic::Rings;
 use backwater_scenario as scenario;
-use backwater_scenario::topology::expand;
+use backwater_scenario::topology::{Graph, expand};
 use backwater_sim::Watch;
+use backwater_sim::measure::digest::conclude;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::{Value, json as value};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant as Wall};
+
+/// Time between two readings that a run publishes.
+const PUBLISHED: Duration = Duration::from_millis(100);
 
 fn failed(error: LabError) -> PyErr {
     InputError::new_err(error.to_string())
@@ -35,6 +43,12 @@ pub(crate) fn lab_follow_parent() -> PyResult<()> {
     namespace::follow_parent().map_err(failed)
 }
 
+/// Moves this process, which must have one thread, into the namespaces that these descriptors are of, in their order.
+#[pyfunction]
+pub(crate) fn lab_join(descriptors: Vec<i32>) -> PyResult<()> {
+    namespace::join_all(&descriptors).map_err(failed)
+}
+
 /// Says why the lab cannot carry a scenario, or cannot send its own flows if `own_flows`; `None` if it can.
 #[pyfunction]
 pub(crate) fn lab_check(scenario_json: &str, own_flows: bool) -> PyResult<Option<String>> {
@@ -43,14 +57,15 @@ pub(crate) fn lab_check(scenario_json: &str, own_flows: bool) -> PyResult<Option
     Ok(check(&scenario, expand(&scenario.topology).hosts).and(flows).err())
 }
 
-/// Divisor of time, and seconds of the machine for the shortest hop and for the run, if the fastest link has `rate` bits
-/// per second.
+/// Divisor of time, and seconds of the machine for the shortest hop, to the counted window and to its end, if the fastest
+/// link has `rate` bits per second.
 #[pyfunction]
-pub(crate) fn lab_pace(scenario_json: &str, rate: u64) -> PyResult<(u32, f64, f64)> {
+pub(crate) fn lab_pace(scenario_json: &str, rate: u64) -> PyResult<(u32, f64, f64, f64)> {
     let scenario = scenario::from_json(scenario_json).map_err(refused)?;
     let pace = Pace::new(&scenario, &expand(&scenario.topology), rate);
-    let run_s = scenario.run.duration.0 as f64 / 1e12 * f64::from(pace.divisor);
-    Ok((pace.divisor, pace.hop.as_secs_f64(), run_s))
+    let [warm_s, run_s] =
+        [scenario.run.warmup(), scenario.run.duration].map(|span| span.0 as f64 / 1e12 * f64::from(pace.divisor));
+    Ok((pace.divisor, pace.hop.as_secs_f64(), warm_s, run_s))
 }
 
 /// Puts `text` in the place of `/etc/hosts`, in this process's mount namespace.
@@ -59,51 +74,141 @@ pub(crate) fn lab_name_hosts(text: &str) -> PyResult<()> {
     namespace::name_hosts(text).map_err(failed)
 }
 
-/// What a run in the lab says beside its outcome, when it has ended.
+/// Nodes and ports of a network, by name.
+struct Names {
+    hosts: Vec<String>,
+    /// Node and neighbour of each port, in the order of its readings, and the rate of its link, bits per second.
+    ports: Vec<(String, String, u64)>,
+}
+
+impl Names {
+    fn of(graph: &Graph) -> Names {
+        let name = |node: usize| graph.nodes[node].name.clone();
+        let all = (0..graph.nodes.len()).flat_map(|node| {
+            let links = graph.links.iter().filter(move |link| link.a == node || link.b == node);
+            links.map(move |link| (node, if link.a == node { link.b } else { link.a }, link.rate.0))
+        });
+        let ports = all.map(|(node, peer, rate)| (name(node), name(peer), rate)).collect();
+        Names { hosts: (0..graph.hosts).map(name).collect(), ports }
+    }
+}
+
+/// What a run in the lab says beside its outcome.
 #[pyclass(frozen)]
 pub(crate) struct LabReport {
-    found: Arc<Mutex<Option<Result<Value, String>>>>,
+    known: Arc<Known>,
+}
+
+/// What the thread of a run tells of it.
+struct Known {
+    names: Names,
+    logs: Logs,
+    /// Counts at the end, or what the system refused.
+    found: Mutex<Option<Result<Value, String>>>,
+    /// The hosts' namespaces, from the start on.
+    hosts: Mutex<Vec<Namespace>>,
+    counts: Mutex<Counts>,
 }
 
 #[pymethods]
 impl LabReport {
-    /// Lateness of each host's frames, and counts of datagrams, as JSON; `None` if the run failed by a bug.
+    /// Lateness of each host's frames, and counts of datagrams, as JSON, when the run has ended; `None` if it failed by
+    /// a bug.
     ///
     /// # Errors
     /// `InputError` if the system refused a part of the lab.
     fn counts(&self) -> PyResult<Option<String>> {
-        let found = self.found.lock().map_err(|_| InputError::new_err("another thread of the lab failed"))?;
-        match found.as_ref() {
+        match locked(&self.known.found)?.as_ref() {
             Some(Ok(counts)) => json(counts).map(Some),
             Some(Err(why)) => Err(InputError::new_err(why.clone())),
             None => Ok(None),
         }
     }
+
+    /// State of every port a moment ago, as JSON.
+    fn reading(&self) -> PyResult<String> {
+        json(&reading(&self.known.names, &*locked(&self.known.counts)?))
+    }
+
+    /// Names and addresses of the hosts.
+    fn hosts(&self) -> Vec<(String, String)> {
+        addresses(&self.known.names)
+    }
+
+    /// Moves the calling thread into a host.
+    fn join(&self, host: u16) -> PyResult<()> {
+        let hosts = locked(&self.known.hosts)?;
+        let there = hosts.get(usize::from(host)).ok_or_else(|| InputError::new_err("the host is not there yet"))?;
+        there.join().map_err(|why| InputError::new_err(format!("cannot enter host {host}: {why}")))
+    }
 }
 
-/// Starts to run the flows of a scenario in the lab, on threads of its own.
+fn locked<T>(of: &Mutex<T>) -> PyResult<std::sync::MutexGuard<'_, T>> {
+    of.lock().map_err(|_| InputError::new_err("another thread of the lab failed"))
+}
+
+fn addresses(names: &Names) -> Vec<(String, String)> {
+    names.hosts.iter().zip(0..).map(|(name, host)| (name.clone(), address(host).to_string())).collect()
+}
+
+/// Follows a run for Python.
+struct Follower {
+    watch: Arc<Watch>,
+    known: Arc<Known>,
+    looked: Wall,
+}
+
+impl Watcher for Follower {
+    fn on_start(&mut self, hosts: Vec<Namespace>) {
+        if let Ok(mut known) = self.known.hosts.lock() {
+            *known = hosts;
+        }
+    }
+
+    fn goes_on(&mut self, so_far: Progress, running: &Running) -> bool {
+        self.watch.now.store(so_far.now.0, Ordering::Relaxed);
+        self.watch.packet_hops.store(so_far.packet_hops, Ordering::Relaxed);
+        self.watch.started.store(so_far.flows[0], Ordering::Relaxed);
+        self.watch.finished.store(so_far.flows[1], Ordering::Relaxed);
+        if self.looked.elapsed() >= PUBLISHED
+            && let Ok(mut counts) = self.known.counts.lock()
+        {
+            (*counts, self.looked) = (running.counts(), Wall::now());
+        }
+        !self.watch.cancel.load(Ordering::Relaxed)
+    }
+}
+
+/// Starts to run the flows of a scenario in the lab, on threads of its own. `logs` has a file for the log of each switch
+/// that it names.
 #[pyfunction]
-pub(crate) fn lab_start(scenario_json: &str, divisor: u32) -> PyResult<(Run, LabReport)> {
+#[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new()))]
+pub(crate) fn lab_start(
+    scenario_json: &str,
+    divisor: u32,
+    logs: BTreeMap<String, PathBuf>,
+) -> PyResult<(Run, LabReport)> {
     let scenario = scenario::from_json(scenario_json).map_err(refused)?;
     let graph = expand(&scenario.topology);
-    let names: Vec<String> = graph.nodes[..graph.hosts].iter().map(|node| node.name.clone()).collect();
+    let logs = Logs::create(&scenario, &graph, logs).map_err(|error| InputError::new_err(error.to_string()))?;
     let (watch, until) = (Arc::new(Watch::default()), scenario.run.duration.0);
     let (send, done) = mpsc::channel();
-    let (shared, found) = (watch.clone(), Arc::new(Mutex::new(None)));
-    let report = found.clone();
+    let known = Arc::new(Known {
+        names: Names::of(&graph),
+        logs,
+        found: Mutex::default(),
+        hosts: Mutex::default(),
+        counts: Mutex::default(),
+    });
+    let report = known.clone();
+    let mut follower = Follower { watch: watch.clone(), known: known.clone(), looked: Wall::now() };
     std::thread::spawn(move || {
-        let mut goes_on = |so_far: Progress| {
-            shared.now.store(so_far.now.0, Ordering::Relaxed);
-            shared.packet_hops.store(so_far.packet_hops, Ordering::Relaxed);
-            shared.started.store(so_far.flows[0], Ordering::Relaxed);
-            shared.finished.store(so_far.flows[1], Ordering::Relaxed);
-            !shared.cancel.load(Ordering::Relaxed)
-        };
-        let (ended, counts) = match caught(|| whole::run(&scenario, divisor, &mut goes_on)) {
+        let run = || whole::run(&scenario, &graph, divisor, &report.logs, &mut follower);
+        let (ended, counts) = match caught(run) {
             Err(panic) => (Err(panic), None),
             Ok(Err(why)) => (Err(why.to_string()), Some(Err(why.to_string()))),
             Ok(Ok(Whole { outcome, counts, flows })) => {
-                let mut told = to_json(&names, &counts);
+                let mut told = to_json(&report.names, &counts);
                 told["datagrams"] = value!({
                     "sent": flows.datagrams[0],
                     "received": flows.datagrams[1],
@@ -112,16 +217,22 @@ pub(crate) fn lab_start(scenario_json: &str, divisor: u32) -> PyResult<(Run, Lab
                     "duplicated": flows.duplicated,
                     "late": lateness(&flows.late),
                 });
+                told["unlogged"] = unlogged(&report.logs);
                 (Ok(outcome), Some(Ok(told)))
             }
         };
-        if let Ok(mut report) = report.lock() {
-            *report = counts;
+        if let Ok(mut found) = report.found.lock() {
+            *found = counts;
         }
         // The receiving end is gone only if Python dropped the run and needs no outcome.
         let _ = send.send(ended);
     });
-    Ok((Run { watch, until, done: Mutex::new(done), outcome: Mutex::new(None) }, LabReport { found }))
+    Ok((Run { watch, until, done: Mutex::new(done), outcome: Mutex::new(None) }, LabReport { known }))
+}
+
+/// Ends all logs, and says what could not be written.
+fn unlogged(logs: &Logs) -> Value {
+    logs.finish().err().map(|error| error.to_string()).into()
 }
 
 /// A lab that runs.
@@ -129,68 +240,126 @@ pub(crate) fn lab_start(scenario_json: &str, divisor: u32) -> PyResult<(Run, Lab
 pub(crate) struct Lab {
     running: Mutex<Running>,
     network: Mutex<Network>,
-    names: Vec<String>,
+    names: Names,
     logs: Logs,
+    outcome: Mutex<Option<backwater_sim::Outcome>>,
 }
 
 #[pymethods]
 impl Lab {
     /// Sets the hosts of a scenario up and starts its switches. `divisor` seconds of the machine are a second of the
-    /// network. `logs` has a file for the log of each switch that it names.
+    /// network. `logs` has a file for the log of each switch that it names. `measured` keeps the scenario's measurements.
     #[new]
-    #[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new()))]
-    fn new(py: Python<'_>, scenario_json: &str, divisor: u32, logs: BTreeMap<String, PathBuf>) -> PyResult<Lab> {
+    #[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new(), measured=false))]
+    fn new(
+        py: Python<'_>,
+        scenario_json: &str,
+        divisor: u32,
+        logs: BTreeMap<String, PathBuf>,
+        measured: bool,
+    ) -> PyResult<Lab> {
         let scenario = scenario::from_json(scenario_json).map_err(refused)?;
         let graph = expand(&scenario.topology);
         py.detach(|| {
             let longest = scenario.host.full_packet().0 as usize;
             let mut network = Network::new(graph.hosts as u16, longest).map_err(failed)?;
             let logs = Logs::create(&scenario, &graph, logs).map_err(|error| InputError::new_err(error.to_string()))?;
-            let fabric = logs.fabric::<Rings>(&scenario, &graph, whole::FRAMES);
-            let running = Running::start(&mut network, fabric, None, Clock::start(divisor)).map_err(failed)?;
-            let names = graph.nodes[..graph.hosts].iter().map(|node| node.name.clone()).collect();
-            Ok(Lab { running: Mutex::new(running), network: Mutex::new(network), names, logs })
+            let mut fabric = logs.fabric::<Rings>(&scenario, &graph, whole::FRAMES);
+            let meter = measured.then(|| Meter::new(&scenario, &graph, &mut fabric));
+            let running = Running::start(&mut network, fabric, meter, Clock::start(divisor)).map_err(failed)?;
+            let (running, network, names) = (Mutex::new(running), Mutex::new(network), Names::of(&graph));
+            Ok(Lab { running, network, names, logs, outcome: Mutex::new(None) })
         })
     }
 
     /// Names and addresses of the hosts.
     fn hosts(&self) -> Vec<(String, String)> {
-        self.names.iter().zip(0..).map(|(name, host)| (name.clone(), address(host).to_string())).collect()
+        addresses(&self.names)
     }
 
     /// Moves the calling thread into a host. Its sockets and its processes are there from then on.
     fn join(&self, host: u16) -> PyResult<()> {
-        let network = self.network.lock().map_err(|_| InputError::new_err("another thread of the lab failed"))?;
-        network.join(host).map_err(failed)
+        locked(&self.network)?.join(host).map_err(failed)
+    }
+
+    /// Seconds of the machine since time 0 of the network.
+    fn age(&self) -> PyResult<f64> {
+        Ok(locked(&self.running)?.clock.age().as_secs_f64())
+    }
+
+    /// Counts lateness anew: that of frames up to now does not matter.
+    fn count_lateness_anew(&self) -> PyResult<()> {
+        locked(&self.running)?.count_lateness_anew();
+        Ok(())
     }
 
     /// What the lab has counted so far, as JSON.
     fn counts(&self) -> PyResult<String> {
-        let running = self.running.lock().map_err(|_| InputError::new_err("another thread of the lab failed"))?;
-        json(&to_json(&self.names, &running.counts()))
+        json(&to_json(&self.names, &locked(&self.running)?.counts()))
+    }
+
+    /// State of every port a moment ago, as JSON.
+    fn reading(&self) -> PyResult<String> {
+        json(&reading(&self.names, &locked(&self.running)?.counts()))
     }
 
     /// Ends the lab and its logs, and returns what it has counted, as JSON.
     fn stop(&self, py: Python<'_>) -> PyResult<String> {
         let counts = py.detach(|| {
-            let mut running =
-                self.running.lock().map_err(|_| InputError::new_err("another thread of the lab failed"))?;
-            Ok::<Counts, PyErr>(running.stop().0)
+            let (counts, outcome) = locked(&self.running)?.stop();
+            if let Some(outcome) = outcome {
+                *locked(&self.outcome)? = Some(outcome);
+            }
+            Ok::<Counts, PyErr>(counts)
         })?;
         let mut told = to_json(&self.names, &counts);
-        told["unlogged"] = self.logs.finish().err().map(|error| error.to_string()).into();
+        told["unlogged"] = unlogged(&self.logs);
         json(&told)
+    }
+
+    /// Takes the scenario's measurements after the end, without flows; once. `complete` says whether it ran to its end.
+    fn outcome(&self, complete: bool) -> PyResult<Outcome> {
+        let outcome = locked(&self.outcome)?.take();
+        let mut outcome = outcome.ok_or_else(|| PyRuntimeError::new_err("this lab measures nothing"))?;
+        outcome.complete = complete;
+        Ok(Outcome { inner: Arc::new(conclude(outcome)) })
     }
 }
 
-fn to_json(names: &[String], counts: &Counts) -> Value {
-    let hosts: Vec<Value> = names.iter().zip(&counts.hosts).map(|(name, host)| of_host(name, host)).collect();
+fn to_json(names: &Names, counts: &Counts) -> Value {
+    let hosts: Vec<Value> = names.hosts.iter().zip(&counts.hosts).map(|(name, host)| of_host(name, host)).collect();
     value!({
         "network_s": counts.now.0 as f64 / 1e12,
         "frames_inside": counts.inside,
         "frames_dropped": counts.dropped,
         "packet_hops": counts.packet_hops,
         "hosts": hosts,
+    })
+}
+
+fn reading(names: &Names, counts: &Counts) -> Value {
+    let ports: Vec<Value> = names.ports.iter().zip(&counts.ports).map(|(name, port)| of_port(name, port)).collect();
+    value!({
+        "network_s": counts.now.0 as f64 / 1e12,
+        "frames_inside": counts.inside,
+        "frames_dropped": counts.dropped,
+        "ports": ports,
+    })
+}
+
+fn of_port((node, peer, rate): &(String, String, u64), port: &PortReading) -> Value {
+    let held = &port.stats.held;
+    value!({
+        "node": node,
+        "peer": peer,
+        "rate_bps": rate,
+        "sent_bytes": port.stats.sent.wire_bytes(),
+        "dropped": port.stats.dropped,
+        "queued_bytes": port.queued,
+        "active_flows": port.active_flows,
+        "pauses": held.bfc_pauses + held.pfc_pauses + held.flow_pauses,
+        "queues_paused_s": held.bfc_paused as f64 / 1e12,
+        "port_paused_s": held.pfc_paused as f64 / 1e12,
     })
 }
 

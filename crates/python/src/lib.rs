@@ -503,6 +503,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         m.add_function(wrap_pyfunction!(lab::lab_start, m)?)?;
         m.add_function(wrap_pyfunction!(lab::lab_enter, m)?)?;
         m.add_function(wrap_pyfunction!(lab::lab_follow_parent, m)?)?;
+        m.add_function(wrap_pyfunction!(lab::lab_join, m)?)?;
         m.add_function(wrap_pyfunction!(lab::lab_check, m)?)?;
         m.add_function(wrap_pyfunction!(lab::lab_pace, m)?)?;
         m.add_function(wrap_pyfunction!(lab::lab_name_hosts, m)?)?;

@@ -17,6 +17,7 @@ from backwater.cli.exits import BAD_INPUT, BUG, FAILED, stoppable
 from backwater.cli.places import is_drawn, unfinished
 from backwater.cli.printing import ending, print_claims, print_runs, told_claims
 from backwater.cluster import address_of, connected
+from backwater.lab.machine import Machine
 from backwater.making import make
 from backwater.show import endings
 from backwater.show.failures import Undrawn
@@ -50,10 +51,13 @@ def run_all(
     force: bool,
     recorded: dict[str, events.Wanted] | None = None,
     store: Path | None = None,
-    on: str | None = None,
+    on: str | Machine | None = None,
 ) -> int:
-    """Runs experiments, reports each when its runs are complete, and returns the exit code. `on` names a cluster."""
-    if on is not None:
+    """Runs experiments, reports each when its runs are complete, and returns the exit code.
+
+    `on` names a cluster, or is a lab.
+    """
+    if isinstance(on, str):
         address_of(on)  # Before anything is written.
     if on is not None and recorded:
         raise _core.InputError(f"--on {on}: single events are recorded here; expected no --events with it")

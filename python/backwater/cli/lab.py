@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ with when_used():
     from backwater.cli import experiment as runner
     from backwater.cli import places as placing
     from backwater.cli import printing
-    from backwater.lab import machine, outside
+    from backwater.lab import machine, outside, programs
 
 
 RATE_MBPS = 20.0
@@ -117,21 +117,19 @@ def lab(
     if for_s is not None and not 0 < for_s <= 1e6:
         raise InputError(f"--for {for_s:g}: expected a time above 0, in seconds")
     experiment = api.Experiment.from_arguments(scenario, all_sets(sets, seeds), scale)
-    if not (execs or serves) and for_s is None:
+    if for_s is None and (out_dir is not None or not (execs or serves)):
         for option, text in (("--log", logs and logs[0]), ("--run", run)):
             if text:
                 raise InputError(f"{option} {text}: for programs on hosts; expected --exec, --serve or --for with it")
-        raise typer.Exit(whole(experiment, rate, out_dir, force=force, as_json=as_json))
+        found = programs_of(experiment, serves or [], execs or [])
+        raise typer.Exit(whole(experiment, rate, found, out_dir, force=force, as_json=as_json))
     for option, given in (("--out", out_dir), ("--force", force or None), ("--seeds", seeds)):
         if given is not None:
             raise InputError(f"{option}: for the scenario's own flows; expected no --exec, --serve or --for with it")
     network = json.dumps(chosen(experiment.networks, run))
     slower = outside.pace(network, rate * 1e6, own_flows=False)
-    nodes = json.loads(_core.network(network))["nodes"]
-    hosts = [node["name"] for node in nodes if node["host"]]
-    servers = [program("--serve", text, hosts) for text in serves or []]
-    programs = [program("--exec", text, hosts) for text in execs or []]
-    files = log_files(logs or [], [node["name"] for node in nodes if not node["host"]])
+    hosts, switches = nodes_of(network)
+    files = log_files(logs or [], switches)
 
     def ready(found: list[tuple[str, str]]) -> None:
         if not as_json:
@@ -139,7 +137,8 @@ def lab(
             more = f" and {len(found) - 4} more" if len(found) > 4 else ""
             terminal.say(f"{slower.divisor:,} seconds are one of the scenario. Hosts: {names}{more}")
 
-    result = outside.run(network, slower, servers, programs, for_s, ready, STDERR if as_json else None, files)
+    given_programs = programs.read("--", serves or [], execs or [], hosts)
+    result = outside.run(network, slower, given_programs, for_s, ready, STDERR if as_json else None, files)
     if as_json:
         printing.print_json(result.to_json())
     else:
@@ -150,31 +149,83 @@ def lab(
     raise typer.Exit(FAILED if failed else 0)
 
 
-def whole(experiment: api.Experiment, rate: float, out_dir: Path | None, *, force: bool, as_json: bool) -> int:
-    """Runs the scenario's own flows, as `run` does, and returns the exit code."""
+def programs_of(experiment: api.Experiment, serves: list[str], execs: list[str]) -> programs.Programs | None:
+    """Returns the programs of every run: those of the options, or of the file beside the scenario. None without any."""
+    hosts, _ = nodes_of(json.dumps(next(iter(experiment.networks.values()))))
+    if serves or execs:
+        words = [
+            word for name, texts in (("--serve", serves), ("--exec", execs)) for text in texts for word in (name, text)
+        ]
+        experiment.invocation += words
+        return programs.read("--", serves, execs, hosts)
+    file = programs.beside(experiment.path)
+    return None if file is None else programs.from_file(file, hosts)
+
+
+def whole(
+    experiment: api.Experiment,
+    rate: float,
+    found: programs.Programs | None,
+    out_dir: Path | None,
+    *,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Runs programs or the scenario's own flows, writes a run directory as `run` does, and returns the exit code."""
+    if found is not None:
+        leave_out(experiment)
     scenarios = [json.dumps(run["scenario"]) for run in experiment.plan["runs"]]
-    runs = [outside.pace(scenario, rate * 1e6, own_flows=True) for scenario in scenarios]
-    experiment.invocation = ["lab", *experiment.invocation[1:], *(["--rate", f"{rate:g}"] if rate != RATE_MBPS else [])]
+    runs = [outside.pace(scenario, rate * 1e6, own_flows=found is None) for scenario in scenarios]
     places = placing.destinations([experiment], out_dir)
+    source, *words = experiment.invocation[1:]
+    experiment.invocation = ["lab", source, *words, *(["--rate", f"{rate:g}"] if rate != RATE_MBPS else [])]
     if not as_json:
         took = terminal.span(sum(one.run_s for one in runs))
-        terminal.say(
-            f"{terminal.some(len(runs), 'run')} with real packets: {took}, and longer for flows that end later"
-        )
+        longer = ", and longer for flows that end later" if found is None else ""
+        terminal.say(f"{terminal.some(len(runs), 'run')} with real packets: {took}{longer}")
+    on = machine.Machine(rate * 1e6, found)
     with printing.quietly(as_json):
-        code = runner.run_all([runner.Chosen(experiment, places[0])], None, force, on=f"lab:{rate:g}")
+        code = runner.run_all([runner.Chosen(experiment, places[0])], None, force, on=on)
     if signals.heard:
         return signals.code()
     if as_json:
         printing.print_results_json(places)
         return code
-    for run in api.Results(places[0]).runs:
+    for line in told_runs(api.Results(places[0])) if found is None else ():
+        terminal.answer(line)
+    return code
+
+
+def leave_out(experiment: api.Experiment) -> None:
+    """Leaves out runs whose hosts need what this machine does not give, and says so.
+
+    # Errors
+    `InputError` if no run is left.
+    """
+    lacking = {run["label"]: programs.lacking(run["scenario"]) for run in experiment.plan["runs"]}
+    for label, why in lacking.items():
+        if why is not None:
+            terminal.note(f"{label} is left out: {why}")
+    experiment.plan["runs"] = [run for run in experiment.plan["runs"] if lacking[run["label"]] is None]
+    if not experiment.plan["runs"]:
+        raise InputError(f"{experiment.path}: no run is left: {next(iter(lacking.values()))}")
+
+
+def told_runs(done: api.Results) -> Iterator[str]:
+    """Yields a line for each run of own flows: its datagrams, and whether it is faithful."""
+    for run in done.runs:
         found = run.summary["lab"]
         told = "faithful" if found["faithful"] else f"not faithful: {found['unfaithful_because']}"
         counts = {name: found[f"datagrams_{name}"] for name in ("sent", "received", *machine.WRONG)}
         words = [f"{count:,} {name}" for name, count in counts.items() if count or name not in machine.WRONG]
-        terminal.answer(f"{run.label}: datagrams: {', '.join(words)}; {told}")
-    return code
+        yield f"{run.label}: datagrams: {', '.join(words)}; {told}"
+
+
+def nodes_of(network: str) -> tuple[list[str], list[str]]:
+    """Returns the names of hosts and of switches."""
+    nodes = json.loads(_core.network(network))["nodes"]
+    hosts, switches = ([node["name"] for node in nodes if node["host"] is kind] for kind in (True, False))
+    return hosts, switches
 
 
 def chosen(networks: dict[str, dict[str, Any]], name: str | None) -> dict[str, Any]:
@@ -205,32 +256,6 @@ def log_files(texts: list[str], switches: list[str]) -> dict[str, Path]:
     return files
 
 
-def program(option: str, text: str, hosts: list[str]) -> outside.Program:
-    """Reads `HOST COMMAND`."""
-    host, _, command = text.strip().partition(" ")
-    if host not in hosts:
-        raise InputError(f"{option} {text!r}: {host!r} is no host: {suggest.expected(host, hosts)}")
-    try:
-        argv = shlex.split(command)
-    except ValueError as error:
-        raise InputError(f"{option} {text!r}: {str(error).lower()}") from None
-    if not argv:
-        raise InputError(f"{option} {text!r}: a command is missing after the host")
-    return outside.Program(host, argv)
-
-
-def ended(one: dict[str, Any]) -> str | None:
-    """Says how a program ended, if not as it should: with code 0, or, of one that serves, with the lab."""
-    code = one["exit_code"]
-    if one["failed"]:
-        return f"did not start: {one['failed']}"
-    if code == 0 or (one["serves"] and code in (-signal.SIGTERM, -signal.SIGKILL)):
-        return None
-    if code is None or code < 0:
-        return "was killed" if code is None else f"ended by {signal.Signals(-code).name}"
-    return f"exit code {code}"
-
-
 def tell(result: outside.Result) -> None:
     """Prints what each host sent and got, how late frames were, and whether the run is faithful."""
     table = terminal.Table(
@@ -259,7 +284,7 @@ def tell(result: outside.Result) -> None:
     if idle:
         terminal.say(f"{terminal.some(idle, 'host')} sent and got nothing.")
     for one in result.programs:
-        if why := ended(one):
+        if why := one["failure"]:
             terminal.answer(f"{one['host']}: {shlex.join(one['command'])}: {why}")
     dropped = result.counts["frames_dropped"]
     if dropped:

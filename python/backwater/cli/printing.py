@@ -16,12 +16,22 @@ from backwater.api import Results
 from backwater.judge.claims import VERDICTS
 from backwater.judge.numbers import number
 from backwater.results import Run, without_seed
-from backwater.show import endings, report
+from backwater.show import endings, programs, report
 from backwater.show.answer import both
 from backwater.terminal import count, out, percent, say, some, verdict_text
 
 FAR = 0.25
 """Relative difference from the asked load from which a run's table explains it."""
+
+
+def of_programs(table: Table, runs: Sequence[Run]) -> Table:
+    """Fills a table with what programs on hosts have told, a column for each run."""
+    table.add_column("programs on the hosts")
+    for run in runs:
+        table.add_column(run.label + endings.mark(run), justify="right")
+    for row in programs.table(runs):
+        table.add_row(row.what, *row.values)
+    return table
 
 
 def print_runs(done: Results) -> None:
@@ -34,6 +44,9 @@ def print_runs(done: Results) -> None:
         title_justify="left",
         title_style="bold",
     )
+    if done.runs and all(map(programs.has_programs, done.runs)):
+        out.print(of_programs(table, done.runs))
+        return
     table.add_column("run")
     if any("results" in one.summary for one in done.runs):
         out.print(computed(table, done.runs))
@@ -136,7 +149,7 @@ def ending(done: Results) -> list[str]:
 def tried_next(done: Results) -> str:
     """Returns the command that is most useful next."""
     place = done.path
-    simulated = [run for run in done.runs if "flows" in run.summary]
+    simulated = [run for run in done.runs if "flows" in run.summary and "lab" not in run.summary]
     if not simulated:
         return f"`backwater open {place}` shows the report; `backwater compare {place}` prints the results."
     variants = list(dict.fromkeys(without_seed(run.label, run.params) for run in simulated))
@@ -199,6 +212,7 @@ def results_json(done: Results) -> dict[str, Any]:
         "runs": [
             {"label": run.label, "scheme": run.scheme, "params": run.params, "digest": run.digest}
             | {"summary": run.summary}
+            | ({"programs": run.table(programs.TABLE).to_pylist()} if programs.has_programs(run) else {})
             for run in done.runs
         ],
     }

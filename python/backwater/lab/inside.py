@@ -3,12 +3,16 @@
 It reads one line of JSON from ORDER, and writes one line of JSON for each event to REPORT. It has one thread until it
 has moved into namespaces of its own, because only such a process can. Its child is the first process in there. When
 that one ends, all programs end too, whatever ended it.
+
+`does` in the order says what it does: `flows` runs the scenario's own flows, `measured` programs for the time of the
+scenario, and `programs` programs until they end. The first two write the tables of a run into the directory `place`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import select
 import signal
@@ -16,9 +20,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
+
+from backwater.lab import told
 
 POLL_S = 0.02
 PROGRESS_S = 0.2
@@ -27,6 +33,10 @@ SERVING_S = 3.0
 SOCKETS = ("tcp", "tcp6", "udp", "udp6")
 ENDING_S = 2.0
 """Time that programs have to end after SIGTERM."""
+PYTHON = "python"
+"""As a command it is the Python that runs the lab, which has the programs of `backwater.lab`."""
+PATIENCE_S = 3.0
+"""Time that they have to tell results after the counted window."""
 
 
 def main() -> int:
@@ -49,14 +59,14 @@ def main() -> int:
     if child:
         os.close(alive)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda *_: None)
+            signal.signal(number, lambda number, _: os.kill(child, number))
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.close(life)
     _core.lab_follow_parent()
     if select.select([alive], [], [], 0)[0]:
         return 1  # Only the end of the parent closes the other end of the pipe. It was too early for a signal.
     try:
-        return flows(asked, events) if "place" in asked else Lab(asked, events).work()
+        return {"flows": flows, "measured": measured, "programs": programs}[asked["does"]](asked, events)
     except _core.InputError as error:
         tell(events, {"refused": str(error)})
         return 2
@@ -66,7 +76,7 @@ def flows(asked: dict[str, Any], events: TextIO) -> int:
     """Runs the scenario's own flows, and writes the tables of the run into the directory `place`."""
     from backwater import _core, writer
 
-    run, report = _core.lab_start(asked["scenario"], asked["divisor"])
+    run, report = _core.lab_start(asked["scenario"], asked["divisor"], asked["logs"])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: run.cancel())
     began = time.monotonic()
@@ -82,6 +92,69 @@ def flows(asked: dict[str, Any], events: TextIO) -> int:
     return 0
 
 
+def programs(asked: dict[str, Any], events: TextIO) -> int:
+    """Runs programs until they have ended, or for `for_s` seconds, and reports what the lab has counted."""
+    lab = Lab(asked)
+    tell(events, {"ready": lab.hosts})
+    began = time.monotonic()
+    until = math.inf if asked["for_s"] is None else began + asked["for_s"]
+    with lab.running():
+        while not lab.stopped and time.monotonic() < until:
+            if (until == math.inf or lab.programs) and all(one.has_ended() for one in lab.programs):
+                break
+            time.sleep(POLL_S)
+    seconds = time.monotonic() - began
+    tell(events, {"counts": lab.counts, "programs": lab.ended(), "stopped": lab.stopped, "seconds": seconds})
+    return 0
+
+
+def measured(asked: dict[str, Any], events: TextIO) -> int:
+    """Runs programs for the time of the scenario, and writes the tables of the run into the directory `place`."""
+    from backwater import writer
+
+    place, results = Path(asked["place"]), Path(asked["results"])
+    lab = Lab(asked, measured=True)
+    began = time.monotonic() - lab.lab.age()
+    window = [began + asked[span] for span in ("warm_s", "run_s")]
+    environment = {told.FROM: str(window[0]), told.UNTIL: str(window[1])}
+
+    def of_program(number: int) -> dict[str, str]:
+        return {**environment, told.RESULT: str(results / str(number))}
+
+    said, counts = began, False
+    with lab.running(of_program):
+        while not lab.stopped and (now := time.monotonic()) < window[1] + PATIENCE_S:
+            if now >= window[1] and all(one.has_ended() for one in lab.programs):
+                break
+            if any(one.failure() for one in lab.programs):
+                break
+            if not counts and now >= window[0]:
+                counts = True
+                lab.lab.count_lateness_anew()  # While programs start, they take the processors from the lab.
+            if now - said >= PROGRESS_S:
+                said, reached, end = now, now - began, asked["run_s"]
+                network = [int(1e12 * span / asked["divisor"]) for span in (reached, end)]
+                hops = json.loads(lab.lab.counts())["packet_hops"]
+                tell(events, {"progress": {"now_ps": network[0], "end_ps": network[1], "packet_hops": hops}})
+            time.sleep(POLL_S)
+        # Those that run on are ended with the lab, which is no fault of theirs.
+        failures = [one.failure() for one in lab.programs + lab.servers]
+        complete = time.monotonic() >= window[1] and not lab.stopped
+    rows = []
+    for number, (one, failure) in enumerate(zip(lab.ended(), failures, strict=True)):
+        try:
+            found = told.read(results / str(number))
+        except (OSError, ValueError) as error:
+            found, failure = [], failure or str(error)
+        rows.append({**one, "failure": failure, "results": found})
+    outcome = lab.lab.outcome(complete)
+    writer.write_tables(place, json.loads(asked["scenario"]), outcome)
+    made = {"digest": outcome.digest, "digests": outcome.digests(), "summary": outcome.summary()}
+    seconds = time.monotonic() - began
+    tell(events, {"made": {**made, "counts": lab.counts, "seconds": seconds, "programs": rows}})
+    return 0
+
+
 def tell(events: TextIO, event: dict[str, Any]) -> None:
     events.write(json.dumps(event) + "\n")
     events.flush()
@@ -90,47 +163,54 @@ def tell(events: TextIO, event: dict[str, Any]) -> None:
 class Lab:
     """The hosts, the switches, and the programs that run on them."""
 
-    def __init__(self, asked: dict[str, Any], events: TextIO) -> None:
+    def __init__(self, asked: dict[str, Any], *, measured: bool = False) -> None:
         from backwater import _core
 
-        self.asked, self.events = asked, events
-        self.lab = _core.Lab(asked["scenario"], asked["divisor"], asked["logs"])
+        self.asked = asked
+        self.lab = _core.Lab(asked["scenario"], asked["divisor"], asked["logs"], measured)
         self.hosts = self.lab.hosts()
         lines = [f"{address} {name}\n" for name, address in self.hosts]
         _core.lab_name_hosts("".join(["127.0.0.1 localhost\n", *lines]))
         self.servers: list[Program] = []
         self.programs: list[Program] = []
+        self.counts: dict[str, Any] = {}
         self.stopped = False
 
-    def work(self) -> int:
-        """Runs the programs, and reports what the lab has counted."""
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self.stop)
-        tell(self.events, {"ready": self.hosts})
-        began = time.monotonic()
+    @contextlib.contextmanager
+    def running(self, environment: Callable[[int], dict[str, str]] = lambda _: {}) -> Iterator[None]:
+        """Starts the programs, those that serve first, and ends them and the lab at the end. A signal sets `stopped`.
+
+        `environment` has more variables for a program, by its number: those that serve come last.
+        """
+        for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(ending, self.stop)
+        asked = self.asked
         try:
-            self.servers = [self.start(one, serves=True) for one in self.asked["servers"]]
-            self.programs = [self.start(one, serves=False) for one in self.asked["programs"]]
-            until = None if self.asked["for_s"] is None else began + self.asked["for_s"]
-            while not self.stopped and (until is None or time.monotonic() < until):
-                if (until is None or self.programs) and all(one.has_ended() for one in self.programs):
-                    break
-                time.sleep(POLL_S)
+            first = len(asked["programs"])
+            for number, one in enumerate(asked["servers"], start=first):
+                self.servers.append(self.start(one, environment(number), serves=True))
+            for number, one in enumerate(asked["programs"]):
+                self.programs.append(self.start(one, environment(number), serves=False))
+            yield
         finally:
             self.end(self.programs + self.servers)
-            counts = json.loads(self.lab.stop())
-        ended = [one.to_json() for one in self.programs + self.servers]
-        seconds = time.monotonic() - began
-        tell(self.events, {"counts": counts, "programs": ended, "stopped": self.stopped, "seconds": seconds})
-        return 0
+            self.counts = json.loads(self.lab.stop())
+
+    def ended(self) -> list[dict[str, Any]]:
+        return [one.to_json() for one in self.programs + self.servers]
 
     def stop(self, *_: object) -> None:
         self.stopped = True
 
-    def start(self, one: dict[str, Any], *, serves: bool) -> Program:
+    def start(self, one: dict[str, Any], environment: dict[str, str], *, serves: bool) -> Program:
         number = [name for name, _ in self.hosts].index(one["host"])
         return Program(
-            one["host"], one["argv"], lambda: self.lab.join(number), serves=serves, stdout=self.asked["stdout"]
+            one["host"],
+            one["argv"],
+            lambda: self.lab.join(number),
+            environment,
+            serves=serves,
+            stdout=self.asked["stdout"],
         )
 
     def end(self, programs: list[Program]) -> None:
@@ -142,27 +222,39 @@ class Lab:
             time.sleep(POLL_S)
         for one in programs:
             one.signal(signal.SIGKILL)
+            if one.process is not None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    one.process.wait(ENDING_S)
 
 
 class Program:
     """A program on a host."""
 
     def __init__(
-        self, host: str, argv: list[str], join: Callable[[], None], *, serves: bool, stdout: int | None
+        self,
+        host: str,
+        argv: list[str],
+        join: Callable[[], None],
+        environment: dict[str, str],
+        *,
+        serves: bool,
+        stdout: int | None,
     ) -> None:
         """Starts the program. One that serves is waited for until it has a socket."""
         self.host, self.argv, self.serves = host, argv, serves
         self.process: subprocess.Popen[bytes] | None = None
         self.failed: str | None = None
 
+        words = [sys.executable, *argv[1:]] if argv[0] == PYTHON else argv
+
         def start() -> None:
             # A process belongs to the host that the thread which starts it has joined.
             try:
                 join()
                 before = sockets()
-                self.process = subprocess.Popen(argv, stdout=stdout)
+                self.process = subprocess.Popen(words, stdout=stdout, env={**os.environ, **environment})
             except OSError as error:
-                self.failed = f"{error.filename or argv[0]}: {error.strerror or error}"
+                self.failed = f"{error.filename or words[0]}: {error.strerror or error}"
                 return
             except ValueError as error:  # The system refuses the host; a command has a zero byte.
                 self.failed = str(error)
@@ -178,14 +270,26 @@ class Program:
     def has_ended(self) -> bool:
         return self.process is None or self.process.poll() is not None
 
+    def failure(self) -> str | None:
+        """Says how the program ended, if not as it should: with code 0 or, if it serves, with the lab.
+
+        None while it runs.
+        """
+        if self.failed is not None:
+            return f"did not start: {self.failed}"
+        code = None if self.process is None else self.process.poll()
+        if code is None or code == 0 or (self.serves and code in (-signal.SIGTERM, -signal.SIGKILL)):
+            return None
+        return f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
     def signal(self, number: signal.Signals) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
 
     def to_json(self) -> dict[str, Any]:
         code = None if self.process is None else self.process.poll()
-        told = {"host": self.host, "command": self.argv, "serves": self.serves}
-        return {**told, "exit_code": code, "failed": self.failed}
+        about = {"host": self.host, "command": self.argv, "serves": self.serves}
+        return {**about, "exit_code": code, "failed": self.failed, "failure": self.failure()}
 
 
 def sockets() -> int:

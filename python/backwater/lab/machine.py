@@ -1,9 +1,13 @@
-"""The lab in the place of a simulator: it makes a run with real packets, and returns the tables of a run."""
+"""The lab in the place of a simulator: it makes a run with real packets, and returns the tables of a run.
+
+The table `lateness` says how late frames were, and `programs` what programs have told.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import tempfile
 import threading
@@ -16,24 +20,47 @@ import pyarrow.parquet as pq
 from backwater import _core, disk
 from backwater._core import InputError
 from backwater.lab.outside import pace, start, unfaithful
+from backwater.lab.programs import Programs
 from backwater.writer import Shipped
 
 WHERE = re.compile(r"lab:([0-9]{1,6}(?:\.[0-9]{1,6})?)")
 """Form of `on` for the lab, with the rate of the fastest link in Mb/s."""
-
-
 WRONG = ("altered", "reordered", "duplicated")
 """What may go wrong with a datagram that arrives, as the lab counts it."""
+PROGRAMS = pa.schema(
+    [
+        ("program", pa.uint32()),
+        *((name, pa.string()) for name in ("host", "command", "about", "metric")),
+        ("value", pa.float64()),
+        ("text", pa.string()),
+    ]
+)
+"""Columns of the table `programs`: a result is a number or a text."""
+STDERR = 2
+"""Where programs of a run print to."""
 
 
 class LabRun:
-    """A run in the lab, with the interface of a simulated one."""
+    """A run in the lab, with the interface of a simulated one: of programs, or of the scenario's own flows."""
 
-    def __init__(self, scenario_json: str, rate_bps: float) -> None:
-        self.pace = pace(scenario_json, rate_bps, own_flows=True)
+    def __init__(self, scenario_json: str, rate_bps: float, programs: Programs | None) -> None:
+        self.pace = pace(scenario_json, rate_bps, own_flows=programs is None)
         self.place = Path(tempfile.mkdtemp(prefix="backwater-"))
         disk.scratches.add(self.place)
-        order = {"scenario": scenario_json, "divisor": self.pace.divisor, "place": str(self.place)}
+        self.tables = self.place / "tables"
+        (self.place / "results").mkdir()
+        self.tables.mkdir()
+        order: dict[str, Any] = {
+            "does": "flows",
+            "scenario": scenario_json,
+            "divisor": self.pace.divisor,
+            "place": str(self.tables),
+            "logs": {},
+        }
+        if programs is not None:
+            spans = {"warm_s": self.pace.warm_s, "run_s": self.pace.run_s}
+            order |= {"does": "measured", "results": str(self.place / "results"), "stdout": STDERR, **spans}
+            order |= programs.to_json()
         self.process, reports = start(order)
         self.at: _core.Progress = {
             "now_ps": 0,
@@ -54,7 +81,7 @@ class LabRun:
             for line in reports:
                 event = json.loads(line)
                 if "progress" in event:
-                    self.at = event["progress"]
+                    self.at = {**self.at, **event["progress"]}
                 else:
                     self.said = event
         self.process.wait()
@@ -74,7 +101,7 @@ class LabRun:
         """Returns the tables that the lab has written.
 
         # Errors
-        `InputError` if this machine refuses a part of the lab.
+        `InputError` if this machine refuses a part of the lab, or a program failed.
         """
         try:
             if "refused" in self.said:
@@ -83,32 +110,64 @@ class LabRun:
                 raise RuntimeError(f"the lab's process ended with code {self.process.returncode} and no result")
             made = self.said["made"]
             counts = made["counts"]
-            pq.write_table(lateness(counts), self.place / "lateness.parquet")
-            files = {path.name: path.read_bytes() for path in sorted(self.place.iterdir())}
+            pq.write_table(lateness(counts), self.tables / "lateness.parquet")
+            if "programs" in made:
+                refuse_failed(made["programs"])
+                pq.write_table(results(made["programs"]), self.tables / "programs.parquet")
+            files = {path.name: path.read_bytes() for path in sorted(self.tables.iterdir())}
         finally:
             disk.forget(self.place)
+        return Shipped(made["digest"], made["digests"], json.dumps(self.summary(made)), files, made["seconds"])
+
+    def summary(self, made: dict[str, Any]) -> dict[str, Any]:
+        """Returns the summary of the simulator's kind, with the part `lab`."""
+        counts = made["counts"]
         why = unfaithful(counts, self.pace)
-        summary = json.loads(made["summary"])
-        sent = counts["datagrams"]
-        summary["lab"] = {
+        late = [one[way] for one in counts["hosts"] for way in ("late_in", "late_out")]
+        part = {
             "faithful": why is None,
             "unfaithful_because": why or "",
             "divisor": self.pace.divisor,
             "hop_s": self.pace.hop_s,
-            **{f"datagrams_{name}": sent[name] for name in ("sent", "received", *WRONG)},
+            "late_p99_s": max(one["p99_s"] for one in late),
+            "late_max_s": max(one["max_s"] for one in late),
         }
-        return Shipped(made["digest"], made["digests"], json.dumps(summary), files, made["seconds"])
+        summary: dict[str, Any] = json.loads(made["summary"])
+        if "programs" in made:
+            summary["throughput"] = []  # The scenario's own flows were not sent.
+        else:
+            sent = counts["datagrams"]
+            part |= {f"datagrams_{name}": sent[name] for name in ("sent", "received", *WRONG)}
+        return {**summary, "lab": part}
+
+
+def refuse_failed(programs: list[dict[str, Any]]) -> None:
+    """Refuses a run in which a program failed, with `InputError`."""
+    for one in programs:
+        if one["failure"] is not None:
+            raise InputError(f"{one['host']}: {shlex.join(one['command'])}: {one['failure']}")
+
+
+def results(programs: list[dict[str, Any]]) -> pa.Table:
+    """Returns what programs have told: a row for each result, and one for each program that told nothing."""
+    nothing = {"about": "", "metric": None, "value": None, "text": None}
+    rows = [
+        {"program": number, "host": one["host"], "command": shlex.join(one["command"]), **found}
+        for number, one in enumerate(programs)
+        for found in one["results"] or [nothing]
+    ]
+    return pa.Table.from_pylist(rows, PROGRAMS)
 
 
 def lateness(counts: dict[str, Any]) -> pa.Table:
-    """Returns how late frames were, in seconds: a row for each host and direction, and one for the sender."""
+    """Returns how late frames were, in seconds: a row for each host and direction, and one for our own sender."""
     rows = [
         {"host": one["host"], "direction": way, "frames": one[f"frames_{way}"], **one[f"late_{way}"]}
         for one in counts["hosts"]
         for way in ("in", "out")
     ]
-    sent = counts["datagrams"]
-    rows.append({"host": "", "direction": "sender", "frames": sent["sent"], **sent["late"]})
+    if sent := counts.get("datagrams"):
+        rows.append({"host": "", "direction": "sender", "frames": sent["sent"], **sent["late"]})
     return pa.Table.from_pylist(rows)
 
 
@@ -117,11 +176,11 @@ class Machine:
 
     slots = 1
 
-    def __init__(self, rate_bps: float) -> None:
-        self.rate_bps = rate_bps
+    def __init__(self, rate_bps: float, programs: Programs | None = None) -> None:
+        self.rate_bps, self.programs = rate_bps, programs
 
     def start(self, scenario_json: str) -> LabRun:
-        return LabRun(scenario_json, self.rate_bps)
+        return LabRun(scenario_json, self.rate_bps, self.programs)
 
 
 def machine_of(where: str) -> Machine | None:

@@ -8,13 +8,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from backwater import _core
 from backwater._core import InputError
+from backwater.lab.programs import Programs
 
 LATE_SHARE = 0.05
 """Lateness of the 99th percentile of frames, as a share of the shortest hop, up to which a run is faithful."""
@@ -23,23 +24,16 @@ FASTEST_BPS = 200e6
 
 
 @dataclass(frozen=True)
-class Program:
-    """A program to start on a host."""
-
-    host: str
-    argv: list[str]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"host": self.host, "argv": self.argv}
-
-
-@dataclass(frozen=True)
 class Pace:
-    """How much slower the lab's network is than the scenario's: `divisor` seconds are one of its own. `hop_s` is the
-    time of a full frame on the shortest hop, `run_s` that of the arrivals of a run, in seconds of the machine."""
+    """How much slower the lab's network is than the scenario's: `divisor` seconds are one of its own.
+
+    `hop_s` is the time of a full frame on the shortest hop. The counted window of a run is from `warm_s` to `run_s`.
+    All are in seconds of the machine.
+    """
 
     divisor: int
     hop_s: float
+    warm_s: float
     run_s: float
 
 
@@ -115,8 +109,7 @@ def unfaithful(counts: dict[str, Any], slower: Pace) -> str | None:
 def run(
     scenario: str,
     slower: Pace,
-    servers: Sequence[Program],
-    programs: Sequence[Program],
+    programs: Programs,
     for_s: float | None,
     ready: Callable[[list[tuple[str, str]]], None],
     stdout: int | None = None,
@@ -130,10 +123,10 @@ def run(
     `InputError` if this machine refuses a part of the lab.
     """
     order = {
+        "does": "programs",
         "scenario": scenario,
         "divisor": slower.divisor,
-        "servers": [one.to_json() for one in servers],
-        "programs": [one.to_json() for one in programs],
+        **programs.to_json(),
         "for_s": for_s,
         "stdout": stdout,
         "logs": {switch: str(path) for switch, path in (logs or {}).items()},

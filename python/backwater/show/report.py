@@ -14,7 +14,19 @@ from backwater import disk
 from backwater.judge import claims, panels
 from backwater.judge.context import SEED
 from backwater.results import CLAIMS, SUMMARY, Results, Run, without_seed
-from backwater.show import answer, collectives, colours, endings, flows, iterations, links, network, seeds, series
+from backwater.show import (
+    answer,
+    collectives,
+    colours,
+    endings,
+    flows,
+    iterations,
+    links,
+    network,
+    programs,
+    seeds,
+    series,
+)
 from backwater.show.failures import Failures
 from backwater.show.names import named
 from backwater.staging import Staging
@@ -35,6 +47,7 @@ SCRIPTS = (
         "collectives",
         "slowdown",
     ),
+    "programs",
     *("flows", "network", "curves", "ports", "details", "report"),
 )
 """The page's own scripts in order; each sees the names of those before it, and the last one puts the page together."""
@@ -138,7 +151,22 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
     for run in runs:
         run["explain"] = explain_command(run, found)
     told = [*iterations.sentences(data), *answer.sentences(data)]
-    return {**data, "answer": told, "headline": headline(data, found), "winners": winners(data, found)}
+    shown_first = {"answer": told, "headline": headline(data, found), "winners": winners(data, found)}
+    return {**data, **shown_first, **of_programs(opened, slots)}
+
+
+def of_programs(opened: list[Results], slots: dict[str, int]) -> dict[str, Any]:
+    """What the page shows first of runs of programs on the hosts of a lab; nothing if there are none."""
+    runs = [run for one in opened for run in one.runs if programs.has_programs(run)]
+    if not runs:
+        return {}
+    rows = [[row.what, *row.values] for row in programs.table(runs)]
+    names = [run.label for run in runs]
+    return {
+        "programs": {"runs": names, "rows": rows},
+        "answer": programs.sentences(runs),
+        "headline": programs.panels(runs, slots),
+    }
 
 
 def measured(one: Results) -> answer.Measurement | None:

@@ -34,6 +34,11 @@ impl Clock {
         Clock { start: self.start + delay, ..self }
     }
 
+    /// Time of the machine since the clock started; zero before that.
+    pub fn age(&self) -> Duration {
+        Wall::now().saturating_duration_since(self.start)
+    }
+
     /// Reads the clock.
     pub fn now(&self) -> Now {
         Now { clock: *self, wall: Wall::now(), system: SystemTime::now() }

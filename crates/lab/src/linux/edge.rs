@@ -93,6 +93,11 @@ impl Edge {
         }
     }
 
+    /// Counts lateness anew.
+    pub(super) fn count_lateness_anew(&mut self) {
+        self.late = Default::default();
+    }
+
     /// Keeps a frame, which was due at `due`, for the next call of [`Edge::send`].
     pub(super) fn keep(&mut self, due: Instant, frame: &[u8]) {
         self.out.bytes.extend_from_slice(frame);

@@ -15,7 +15,7 @@ pub mod whole;
 pub use edge::HostCounts;
 pub use flows::Flows;
 pub use network::Network;
-pub use running::{Counts, Running};
+pub use running::{Counts, PortReading, Running};
 
 use std::fmt;
 use std::io;

@@ -65,6 +65,20 @@ pub fn follow_parent() -> Result<(), LabError> {
     set_pdeathsig(Signal::SIGKILL).during("cannot follow the parent process", "")
 }
 
+/// Moves this process, which must have one thread, into the namespaces that these descriptors of its own are of, in
+/// their order. One of users has to be the first.
+///
+/// # Errors
+/// If the system does not allow it.
+pub fn join_all(descriptors: &[i32]) -> Result<(), LabError> {
+    for number in descriptors {
+        let join =
+            || setns(File::open(format!("/proc/self/fd/{number}"))?, CloneFlags::empty()).map_err(io::Error::from);
+        join().during("cannot enter the lab's namespaces", "")?;
+    }
+    Ok(())
+}
+
 /// A network namespace.
 #[derive(Debug)]
 pub struct Namespace(File);

@@ -57,7 +57,10 @@ impl Network {
     }
 
     /// Returns another descriptor of each host's namespace.
-    pub(super) fn namespaces(&self) -> io::Result<Vec<Namespace>> {
+    ///
+    /// # Errors
+    /// If the process may have no more descriptors.
+    pub fn namespaces(&self) -> io::Result<Vec<Namespace>> {
         self.hosts.iter().map(|host| host.namespace.again()).collect()
     }
 

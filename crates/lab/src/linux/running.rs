@@ -7,6 +7,7 @@ use crate::linux::edge::{Edge, HostCounts};
 use crate::linux::sys::Sleep;
 use crate::linux::{During, LabError, Network};
 use crate::meter::Meter;
+use backwater_counters::{PortStats, SwitchView};
 use backwater_dataplane::DataPlane;
 use backwater_measure::Outcome;
 use backwater_nic::Nic;
@@ -36,6 +37,8 @@ pub struct Running {
 /// What the loop shares with its owner.
 struct Shared {
     stop: AtomicBool,
+    /// Whether lateness is to be counted anew.
+    counts_anew: AtomicBool,
     wake: EventFd,
     /// Time of the network, picoseconds.
     now: AtomicU64,
@@ -55,6 +58,19 @@ pub struct Counts {
     pub dropped: u64,
     /// Packets that crossed a link of the fabric.
     pub packet_hops: u64,
+    /// Every port: hosts first, then switches port by port.
+    pub ports: Vec<PortReading>,
+}
+
+/// A port of the fabric at one time.
+#[derive(Clone, Debug)]
+pub struct PortReading {
+    /// Counters since the start.
+    pub stats: PortStats,
+    /// Data bytes that wait at a port of a switch.
+    pub queued: Option<u64>,
+    /// Flows with data there, where the switch knows flows.
+    pub active_flows: Option<u32>,
 }
 
 impl Running {
@@ -73,8 +89,8 @@ impl Running {
     {
         let wake =
             EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC).during("cannot make an event", "")?;
-        let (stop, now) = (AtomicBool::new(false), AtomicU64::new(0));
-        let shared = Arc::new(Shared { stop, wake, now, counts: Mutex::default() });
+        let (stop, counts_anew, now) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU64::new(0));
+        let shared = Arc::new(Shared { stop, counts_anew, wake, now, counts: Mutex::default() });
         let rings = network.take_rings();
         let work =
             Loop { fabric, meter, edges: rings.into_iter().map(Edge::new).collect(), clock, shared: shared.clone() };
@@ -95,6 +111,11 @@ impl Running {
     /// Packets that had crossed a link of the fabric when the loop last published.
     pub fn packet_hops(&self) -> u64 {
         self.shared.counts.lock().map(|counts| counts.packet_hops).unwrap_or_default()
+    }
+
+    /// Counts lateness anew: that of frames up to now does not matter.
+    pub fn count_lateness_anew(&self) {
+        self.shared.counts_anew.store(true, Ordering::Relaxed);
     }
 
     /// Ends the loop. Returns what it counted, and what its meter measured; `None` without a meter, and at a second
@@ -158,6 +179,9 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
             self.shared.now.store(now.network().0, Ordering::Relaxed);
             if now.network() >= publish_at {
                 publish_at = self.clock.network(now.wall() + LONGEST_SLEEP);
+                if self.shared.counts_anew.swap(false, Ordering::Relaxed) {
+                    self.edges.iter_mut().for_each(Edge::count_lateness_anew);
+                }
                 self.publish();
                 wakes_early = has_free_processor();
             }
@@ -183,6 +207,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
     }
 
     fn publish(&mut self) {
+        let ports = self.ports();
         let fabric = &self.fabric;
         let hosts = (0..).zip(&mut self.edges).map(|(host, edge)| edge.counts(host, fabric)).collect();
         let Ok(mut counts) = self.shared.counts.lock() else { return };
@@ -192,7 +217,19 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
             inside: fabric.frames(),
             dropped: fabric.dropped(),
             packet_hops: fabric.packet_hops(),
+            ports,
         };
+    }
+
+    fn ports(&mut self) -> Vec<PortReading> {
+        let stats = self.fabric.stats(self.fabric.reached());
+        let mut waiting = vec![(None, None); self.edges.len()];
+        self.fabric.switches(&mut |switch: &mut dyn SwitchView| {
+            let ports = 0..switch.ports();
+            waiting.extend(ports.map(|port| (Some(switch.readings().queued(port)), switch.active_flows(port))));
+        });
+        let both = stats.into_iter().zip(waiting);
+        both.map(|(stats, (queued, active_flows))| PortReading { stats, queued, active_flows }).collect()
     }
 }
 

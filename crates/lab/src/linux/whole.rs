@@ -1,16 +1,16 @@
 //! A whole run of a scenario in the lab: its flows as datagrams, and the outcome that a simulation has too.
 
-use crate::fabric::Fabric;
+use crate::Logs;
 use crate::linux::clock::Clock;
 use crate::linux::flows::{Flows, Programs};
-use crate::linux::{Counts, LabError, Network, Running};
+use crate::linux::namespace::Namespace;
+use crate::linux::{Counts, During, LabError, Network, Running};
 use crate::meter::Meter;
 use backwater_measure::Outcome;
 use backwater_measure::digest::conclude;
 use backwater_nic::Rings;
 use backwater_scenario::model::Scenario;
-use backwater_scenario::topology::expand;
-use backwater_schemes::{AnySwitch, planes};
+use backwater_scenario::topology::Graph;
 use backwater_traffic::counted_window;
 use backwater_types::Instant;
 use std::thread;
@@ -45,20 +45,32 @@ pub struct Whole {
     pub flows: Flows,
 }
 
-/// Runs the flows of a scenario. `goes_on` is told of the progress, and says whether to go on.
+/// Whoever follows a run.
+pub trait Watcher {
+    /// Is given the namespaces of the hosts, when they are set up.
+    fn on_start(&mut self, hosts: Vec<Namespace>);
+    /// Is told of the progress now and then, and says whether to go on.
+    fn goes_on(&mut self, so_far: Progress, running: &Running) -> bool;
+}
+
+/// Runs the flows of a scenario, whose network is `graph`, with these logs.
 ///
 /// # Errors
 /// If the system refuses a part of the lab.
-pub fn run(scenario: &Scenario, divisor: u32, goes_on: &mut dyn FnMut(Progress) -> bool) -> Result<Whole, LabError> {
-    let graph = expand(&scenario.topology);
+pub fn run(
+    scenario: &Scenario,
+    graph: &Graph,
+    divisor: u32,
+    logs: &Logs,
+    watcher: &mut dyn Watcher,
+) -> Result<Whole, LabError> {
     let mut network = Network::new(graph.hosts as u16, scenario.host.full_packet().0 as usize)?;
-    let memory = scenario.conventions.memory;
-    let plane = |shape: &_, table: &_| planes::any(memory, shape, table);
-    let mut fabric: Fabric<AnySwitch, Rings> = Fabric::new(scenario, &graph, plane, FRAMES);
-    let meter = Meter::new(scenario, &graph, &mut fabric);
+    watcher.on_start(network.namespaces().during("cannot keep the hosts", "")?);
+    let mut fabric = logs.fabric::<Rings>(scenario, graph, FRAMES);
+    let meter = Meter::new(scenario, graph, &mut fabric);
     let clock = Clock::start(divisor).later(SETTING_UP + PER_HOST * graph.hosts as u32);
     let mut running = Running::start(&mut network, fabric, Some(meter), clock)?;
-    let programs = Programs::start(&network, scenario, &graph, clock)?;
+    let programs = Programs::start(&network, scenario, graph, clock)?;
     let until = counted_window(scenario).1;
     let cap = Instant((scenario.run.duration.0 as f64 * scenario.run.drain.max(1.0)) as u64).max(until);
     let mut complete = true;
@@ -66,7 +78,7 @@ pub fn run(scenario: &Scenario, divisor: u32, goes_on: &mut dyn FnMut(Progress) 
         thread::sleep(LOOK);
         let now = running.now();
         let progress = Progress { now, packet_hops: running.packet_hops(), flows: programs.counts() };
-        if !goes_on(progress) || !running.runs() {
+        if !watcher.goes_on(progress, &running) || !running.runs() {
             complete = false;
             break;
         }

@@ -35,7 +35,7 @@ const unfold = () => openFold(document.getElementById(location.hash.slice(1)));
 const side = contents();
 const body = el("div", { class: "body" });
 page.replaceChildren(side.node, body);
-body.replaceChildren(...[header(), winners(), firstChart(), sweep(), pointChoice(), atPoint, footer()].filter(Boolean));
+body.replaceChildren(...[header(), winners(), firstChart(), programs(), sweep(), pointChoice(), atPoint, footer()].filter(Boolean));
 redraws.forEach((draw) => { draw.fixed = true; });
 showPoint();
 unfold();

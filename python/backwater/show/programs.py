@@ -1,0 +1,140 @@
+"""What programs on the hosts of a lab have told, and how their packets went: the runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from backwater.results import Run
+from backwater.terminal import count, scaled, span
+
+TABLE = "programs"
+METRICS = {
+    "goodput_bps": "goodput",
+    "fairness": "fairness (Jain)",
+    "rtt_p50_s": "round trip, median",
+    "rtt_p99_s": "round trip, p99",
+    "rtt_max_s": "longest round trip",
+    "lost": "requests without an answer",
+    "retransmitted": "packets sent again",
+    "congestion_control": "congestion control",
+}
+"""Results of our own programs in words. Any other is called by its name."""
+DRAWN = {
+    "goodput_bps": ("goodput (Mb/s)", 1e6, "higher"),
+    "rtt_p99_s": ("p99 of round trips (ms)", 1e-3, "lower"),
+}
+"""Results that are drawn: what the panel is called, its unit, and which end is better."""
+RATES = [(1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1, "b/s")]
+PAUSES = {"pfc_pauses": "PFC", "bfc_pauses": "BFC", "flow_pauses": "flow"}
+MISSING = "-"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity in every run."""
+
+    what: str
+    values: list[str]
+
+
+def has_programs(run: Run) -> bool:
+    """Whether it is a run of programs on the hosts of a lab."""
+    return TABLE in run.tables
+
+
+def table(runs: Sequence[Run]) -> list[Row]:
+    """Returns a row for each result, then drops, pauses and lateness. Results of a group of hosts share a row."""
+    told = [results(run) for run in runs]
+    names = list(dict.fromkeys(name for one in told for name in one))
+    rows = [Row(name, [between(*one[name]) if name in one else MISSING for one in told]) for name in names]
+    return [*rows, *(Row(what, [value(run) for run in runs]) for what, value in CARRIED.items())]
+
+
+def results(run: Run) -> dict[str, tuple[str, list[float | str]]]:
+    """Returns each metric with its values, by what and whom it is about. Programs of the same command are a group."""
+    groups: dict[tuple[str, str, bool], list[dict[str, Any]]] = {}
+    for row in run.table(TABLE).to_pylist():
+        if row["metric"] is not None:
+            groups.setdefault((row["command"], row["metric"], bool(row["about"])), []).append(row)
+    named: dict[str, tuple[str, list[float | str]]] = {}
+    for (_, metric, is_about), rows in groups.items():
+        hosts = [row["host"] for row in rows]
+        whom = [row["about"] if is_about and len(set(hosts)) == 1 and len(rows) > 1 else row["host"] for row in rows]
+        ends = whom[0] if len(whom) == 1 else f"{whom[0]} to {whom[-1]}"
+        values = [row["text"] if row["value"] is None else row["value"] for row in rows]
+        named[f"{METRICS.get(metric, metric)}: {ends}"] = (metric, values)
+    return named
+
+
+def sentences(runs: Sequence[Run]) -> list[str]:
+    """Says the goodput of each run and the p99 of its round trips, if programs have told both."""
+    told = []
+    for run in runs:
+        found = {metric: between(metric, values) for metric, values in results(run).values() if len(values) == 1}
+        if {"goodput_bps", "rtt_p99_s"} <= found.keys():
+            told.append(
+                f"{run.label}: {found['goodput_bps']} arrive, and the p99 of round trips is {found['rtt_p99_s']}."
+            )
+    return told
+
+
+def panels(runs: Sequence[Run], slots: dict[str, int]) -> list[dict[str, Any]]:
+    """Returns panels of the goodput and of the round trips that single programs have told, as the page draws them."""
+    shown = []
+    for metric, (label, scale, better) in DRAWN.items():
+        points: list[dict[str, Any]] = []
+        for run in runs:
+            known = [values[0] for name, values in results(run).values() if name == metric and len(values) == 1]
+            variant = run.params.get("variant", run.label)
+            if known and isinstance(known[0], float):
+                point = {"variant": run.label, "point": {}, "slot": slots.get(variant, 0), "value": known[0] / scale}
+                points.append({**point, "low": None, "high": None})
+        if points:
+            values = [point["value"] for point in points]
+            best = points[values.index(max(values) if better == "higher" else min(values))]
+            reference = {"name": best["variant"], "value": best["value"]}
+            shown.append({"label": label, "better": better, "runs": points, "reference": reference})
+    return shown
+
+
+def between(metric: str, values: list[float | str]) -> str:
+    """Writes one value, or the least and the most of several."""
+    numbers = [value for value in values if isinstance(value, float)]
+    if len(numbers) < len(values):
+        return ", ".join(sorted({str(value) for value in values}))
+    least, most = (written(metric, end(numbers)) for end in (min, max))
+    return least if least == most else f"{least} to {most}"
+
+
+def written(metric: str, value: float) -> str:
+    """Writes a number with the unit that its metric's name ends in."""
+    if metric.endswith("_bps"):
+        return scaled(value, RATES)
+    if metric.endswith("_s"):
+        return span(value)
+    return count(value) if value == int(value) and metric != "fairness" else f"{value:.4g}"
+
+
+def dropped(run: Run) -> str:
+    return count(sum(run.summary["drops"].values()))
+
+
+def pauses(run: Run) -> str:
+    kinds = [f"{count(run.summary['pause'][key])} {kind}" for key, kind in PAUSES.items() if run.summary["pause"][key]]
+    return ", ".join(kinds) or "none"
+
+
+def late(which: str) -> Callable[[Run], str]:
+    return lambda run: span(run.summary["lab"][which])
+
+
+CARRIED: dict[str, Callable[[Run], str]] = {
+    "packets dropped by switches and NICs": dropped,
+    "pauses": pauses,
+    "lateness of frames, worst p99 of a host": late("late_p99_s"),
+    "latest frame": late("late_max_s"),
+    "faithful": lambda run: "yes" if run.summary["lab"]["faithful"] else "no",
+}
+"""Rows about packets: what they say, and how."""
