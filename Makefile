@@ -54,6 +54,7 @@ lab: setup ## nine TCP senders into one port of real packets, without root: a mi
 
 lab-doctor: setup ## whether this machine can run `backwater lab`
 	$(BIN)/backwater lab $(CURDIR)/examples/two-schemes.toml --for 0.5 && echo "The lab runs on this machine."
+	$(BIN)/backwater lab $(CURDIR)/examples/two-schemes.toml --for 0.1 --dctcp && echo "So does DCTCP in the kernel." || echo "DCTCP in the kernel does not."
 
 test: ## everything that takes minutes at most, Rust and Python side by side
 	$(MAKE) --no-print-directory --jobs=2 test-rust test-python

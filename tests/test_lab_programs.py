@@ -244,7 +244,7 @@ def test_a_run_whose_hosts_lack_something_is_left_out_and_none_is_refused(two: P
         pytest.skip("the lab is made of Linux namespaces")
     answer = cli("lab", str(two), "--set", "variant=DCTCP", "--out", str(two.parent / "out"), "--exec", "host0 true")
     assert answer.returncode == 2
-    assert "two.toml: no run is left: its hosts need DCTCP" in answer.stderr
+    assert "two.toml: no run is left: its hosts need DCTCP; add --dctcp, as root" in answer.stderr
 
 
 def test_json_has_the_results_of_programs(two: Path, tmp_path: Path, allowed: None) -> None:

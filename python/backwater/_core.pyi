@@ -149,11 +149,24 @@ class Lab:
     Raises `InputError` if the system refuses a part.
     """
 
-    def __init__(self, scenario_json: str, divisor: int, logs: dict[str, str] = {}, measured: bool = False) -> None:
-        """Begins. `logs` has a file for the log of each switch that it names. `measured` keeps measurements."""
+    def __init__(
+        self,
+        scenario_json: str,
+        divisor: int,
+        logs: dict[str, str] = {},
+        measured: bool = False,
+        dctcp: bool = False,
+    ) -> None:
+        """Begins. `logs` has a file for the log of each switch that it names. `measured` keeps measurements.
+
+        With `dctcp`, the hosts' TCP is DCTCP.
+        """
 
     def hosts(self) -> list[tuple[str, str]]:
         """Names and addresses."""
+
+    def congestion_control(self) -> str | None:
+        """Name of the DCTCP that this lab registered in the kernel."""
 
     def join(self, host: int) -> None:
         """Moves the calling thread into a host."""

@@ -3,6 +3,7 @@
 use crate::{InputError, Outcome, Run, caught, json, refused};
 use backwater_lab::fabric::address;
 use backwater_lab::ip::Refused;
+use backwater_lab::linux::bpf::KernelDctcp;
 use backwater_lab::linux::clock::Clock;
 use backwater_lab::linux::lateness::Lateness;
 use backwater_lab::linux::namespace::Namespace;
@@ -243,38 +244,50 @@ pub(crate) struct Lab {
     names: Names,
     logs: Logs,
     outcome: Mutex<Option<backwater_sim::Outcome>>,
+    dctcp: Option<KernelDctcp>,
 }
 
 #[pymethods]
 impl Lab {
     /// Sets the hosts of a scenario up and starts its switches. `divisor` seconds of the machine are a second of the
     /// network. `logs` has a file for the log of each switch that it names. `measured` keeps the scenario's measurements.
+    /// With `dctcp`, the TCP of all hosts is a DCTCP that this registers in the kernel.
     #[new]
-    #[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new(), measured=false))]
+    #[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new(), measured=false, dctcp=false))]
     fn new(
         py: Python<'_>,
         scenario_json: &str,
         divisor: u32,
         logs: BTreeMap<String, PathBuf>,
         measured: bool,
+        dctcp: bool,
     ) -> PyResult<Lab> {
         let scenario = scenario::from_json(scenario_json).map_err(refused)?;
         let graph = expand(&scenario.topology);
         py.detach(|| {
             let longest = scenario.host.full_packet().0 as usize;
+            let dctcp = dctcp.then(KernelDctcp::register).transpose().map_err(failed)?;
             let mut network = Network::new(graph.hosts as u16, longest).map_err(failed)?;
+            if let Some(dctcp) = &dctcp {
+                network.use_congestion_control(dctcp.name()).map_err(failed)?;
+            }
             let logs = Logs::create(&scenario, &graph, logs).map_err(|error| InputError::new_err(error.to_string()))?;
             let mut fabric = logs.fabric::<Rings>(&scenario, &graph, whole::FRAMES);
             let meter = measured.then(|| Meter::new(&scenario, &graph, &mut fabric));
             let running = Running::start(&mut network, fabric, meter, Clock::start(divisor)).map_err(failed)?;
             let (running, network, names) = (Mutex::new(running), Mutex::new(network), Names::of(&graph));
-            Ok(Lab { running, network, names, logs, outcome: Mutex::new(None) })
+            Ok(Lab { running, network, names, logs, outcome: Mutex::new(None), dctcp })
         })
     }
 
     /// Names and addresses of the hosts.
     fn hosts(&self) -> Vec<(String, String)> {
         addresses(&self.names)
+    }
+
+    /// Name of the DCTCP that this lab registered in the kernel.
+    fn congestion_control(&self) -> Option<&str> {
+        self.dctcp.as_ref().map(KernelDctcp::name)
     }
 
     /// Moves the calling thread into a host. Its sockets and its processes are there from then on.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,6 +90,14 @@ def lab(
             rich_help_panel=WHERE,
         ),
     ] = None,
+    dctcp: Annotated[
+        bool,
+        typer.Option(
+            "--dctcp",
+            help="Let TCP on the hosts be DCTCP, which the lab registers in the kernel. Root only.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
     unfaithful: Annotated[
         bool,
         typer.Option("--unfaithful", help="Use a rate at which this machine cannot keep time.", rich_help_panel=HOW),
@@ -117,12 +126,16 @@ def lab(
     if for_s is not None and not 0 < for_s <= 1e6:
         raise InputError(f"--for {for_s:g}: expected a time above 0, in seconds")
     experiment = api.Experiment.from_arguments(scenario, all_sets(sets, seeds), scale)
+    if dctcp and os.geteuid() != 0:
+        raise InputError(
+            "--dctcp: the kernel takes a congestion control from root alone; run the lab by `sudo`, or leave it out"
+        )
     if for_s is None and (out_dir is not None or not (execs or serves)):
         for option, text in (("--log", logs and logs[0]), ("--run", run)):
             if text:
                 raise InputError(f"{option} {text}: for programs on hosts; expected --exec, --serve or --for with it")
         found = programs_of(experiment, serves or [], execs or [])
-        raise typer.Exit(whole(experiment, rate, found, out_dir, force=force, as_json=as_json))
+        raise typer.Exit(whole(experiment, rate, found, out_dir, dctcp=dctcp, force=force, as_json=as_json))
     for option, given in (("--out", out_dir), ("--force", force or None), ("--seeds", seeds)):
         if given is not None:
             raise InputError(f"{option}: for the scenario's own flows; expected no --exec, --serve or --for with it")
@@ -136,9 +149,12 @@ def lab(
             names = ", ".join(f"{name} {address}" for name, address in found[:4])
             more = f" and {len(found) - 4} more" if len(found) > 4 else ""
             terminal.say(f"{slower.divisor:,} seconds are one of the scenario. Hosts: {names}{more}")
+            if dctcp:
+                terminal.say("TCP on the hosts is DCTCP, and knows nothing of divided time.")
 
     given_programs = programs.read("--", serves or [], execs or [], hosts)
-    result = outside.run(network, slower, given_programs, for_s, ready, STDERR if as_json else None, files)
+    stdout = STDERR if as_json else None
+    result = outside.run(network, slower, given_programs, for_s, ready, stdout, files, dctcp=dctcp)
     if as_json:
         printing.print_json(result.to_json())
     else:
@@ -168,22 +184,28 @@ def whole(
     found: programs.Programs | None,
     out_dir: Path | None,
     *,
+    dctcp: bool,
     force: bool,
     as_json: bool,
 ) -> int:
     """Runs programs or the scenario's own flows, writes a run directory as `run` does, and returns the exit code."""
+    if dctcp and found is None:
+        raise InputError("--dctcp: for programs on hosts; expected --exec or --serve with it")
     if found is not None:
-        leave_out(experiment)
+        leave_out(experiment, dctcp=dctcp)
+    if dctcp and not any(programs.needs_dctcp(run["scenario"]) for run in experiment.plan["runs"]):
+        raise InputError('--dctcp: no run has host.transport = "dctcp"; leave it out')
     scenarios = [json.dumps(run["scenario"]) for run in experiment.plan["runs"]]
     runs = [outside.pace(scenario, rate * 1e6, own_flows=found is None) for scenario in scenarios]
     places = placing.destinations([experiment], out_dir)
     source, *words = experiment.invocation[1:]
     experiment.invocation = ["lab", source, *words, *(["--rate", f"{rate:g}"] if rate != RATE_MBPS else [])]
+    experiment.invocation += ["--dctcp"] if dctcp else []
     if not as_json:
         took = terminal.span(sum(one.run_s for one in runs))
         longer = ", and longer for flows that end later" if found is None else ""
         terminal.say(f"{terminal.some(len(runs), 'run')} with real packets: {took}{longer}")
-    on = machine.Machine(rate * 1e6, found)
+    on = machine.Machine(rate * 1e6, found, dctcp=dctcp)
     with printing.quietly(as_json):
         code = runner.run_all([runner.Chosen(experiment, places[0])], None, force, on=on)
     if signals.heard:
@@ -196,13 +218,13 @@ def whole(
     return code
 
 
-def leave_out(experiment: api.Experiment) -> None:
+def leave_out(experiment: api.Experiment, *, dctcp: bool) -> None:
     """Leaves out runs whose hosts need what this machine does not give, and says so.
 
     # Errors
     `InputError` if no run is left.
     """
-    lacking = {run["label"]: programs.lacking(run["scenario"]) for run in experiment.plan["runs"]}
+    lacking = {run["label"]: programs.lacking(run["scenario"], dctcp=dctcp) for run in experiment.plan["runs"]}
     for label, why in lacking.items():
         if why is not None:
             terminal.note(f"{label} is left out: {why}")

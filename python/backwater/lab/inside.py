@@ -167,8 +167,9 @@ class Lab:
         from backwater import _core
 
         self.asked = asked
-        self.lab = _core.Lab(asked["scenario"], asked["divisor"], asked["logs"], measured)
+        self.lab = _core.Lab(asked["scenario"], asked["divisor"], asked["logs"], measured, asked["dctcp"])
         self.hosts = self.lab.hosts()
+        self.congestion_control = self.lab.congestion_control()
         lines = [f"{address} {name}\n" for name, address in self.hosts]
         _core.lab_name_hosts("".join(["127.0.0.1 localhost\n", *lines]))
         self.servers: list[Program] = []
@@ -194,7 +195,7 @@ class Lab:
             yield
         finally:
             self.end(self.programs + self.servers)
-            self.counts = json.loads(self.lab.stop())
+            self.counts = {**json.loads(self.lab.stop()), "congestion_control": self.congestion_control}
 
     def ended(self) -> list[dict[str, Any]]:
         return [one.to_json() for one in self.programs + self.servers]
@@ -204,6 +205,8 @@ class Lab:
 
     def start(self, one: dict[str, Any], environment: dict[str, str], *, serves: bool) -> Program:
         number = [name for name, _ in self.hosts].index(one["host"])
+        if self.congestion_control is not None:
+            environment = {**environment, told.CONGESTION: self.congestion_control}
         return Program(
             one["host"],
             one["argv"],

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from backwater import _core, disk
 from backwater._core import InputError
 from backwater.lab.outside import pace, start, unfaithful
-from backwater.lab.programs import Programs
+from backwater.lab.programs import Programs, needs_dctcp
 from backwater.writer import Shipped
 
 WHERE = re.compile(r"lab:([0-9]{1,6}(?:\.[0-9]{1,6})?)")
@@ -41,9 +41,12 @@ STDERR = 2
 
 
 class LabRun:
-    """A run in the lab, with the interface of a simulated one: of programs, or of the scenario's own flows."""
+    """A run in the lab, with the interface of a simulated one: of programs, or of the scenario's own flows.
 
-    def __init__(self, scenario_json: str, rate_bps: float, programs: Programs | None) -> None:
+    With `dctcp`, hosts have the kernel's DCTCP if the run's transport is DCTCP.
+    """
+
+    def __init__(self, scenario_json: str, rate_bps: float, programs: Programs | None, *, dctcp: bool) -> None:
         self.pace = pace(scenario_json, rate_bps, own_flows=programs is None)
         self.place = Path(tempfile.mkdtemp(prefix="backwater-"))
         disk.scratches.add(self.place)
@@ -60,7 +63,7 @@ class LabRun:
         if programs is not None:
             spans = {"warm_s": self.pace.warm_s, "run_s": self.pace.run_s}
             order |= {"does": "measured", "results": str(self.place / "results"), "stdout": STDERR, **spans}
-            order |= programs.to_json()
+            order |= {**programs.to_json(), "dctcp": dctcp and needs_dctcp(json.loads(scenario_json))}
         self.process, reports = start(order)
         self.at: _core.Progress = {
             "now_ps": 0,
@@ -176,11 +179,11 @@ class Machine:
 
     slots = 1
 
-    def __init__(self, rate_bps: float, programs: Programs | None = None) -> None:
-        self.rate_bps, self.programs = rate_bps, programs
+    def __init__(self, rate_bps: float, programs: Programs | None = None, *, dctcp: bool = False) -> None:
+        self.rate_bps, self.programs, self.dctcp = rate_bps, programs, dctcp
 
     def start(self, scenario_json: str) -> LabRun:
-        return LabRun(scenario_json, self.rate_bps, self.programs)
+        return LabRun(scenario_json, self.rate_bps, self.programs, dctcp=self.dctcp)
 
 
 def machine_of(where: str) -> Machine | None:

@@ -114,10 +114,12 @@ def run(
     ready: Callable[[list[tuple[str, str]]], None],
     stdout: int | None = None,
     logs: Mapping[str, Path] | None = None,
+    *,
+    dctcp: bool = False,
 ) -> Result:
     """Runs programs in a lab until they have ended, or for `for_s` seconds. Calls `ready` with the names and addresses
     of the hosts. `stdout` is the descriptor that programs print to, in place of standard output. `logs` has a file for
-    the log of each switch that it names.
+    the log of each switch that it names. With `dctcp`, the hosts' TCP is DCTCP.
 
     # Errors
     `InputError` if this machine refuses a part of the lab.
@@ -130,6 +132,7 @@ def run(
         "for_s": for_s,
         "stdout": stdout,
         "logs": {switch: str(path) for switch, path in (logs or {}).items()},
+        "dctcp": dctcp,
     }
     inside, reports = start(order)
     last: dict[str, Any] = {}

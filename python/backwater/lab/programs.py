@@ -74,10 +74,15 @@ def parse(place: str, text: str, hosts: list[str]) -> list[Program]:
     return [Program(host, argv) for host in hosts[numbers[0] : numbers[-1] + 1]]
 
 
-def lacking(scenario: dict[str, Any]) -> str | None:
-    """Says what programs need for a run and this machine does not give; None if it gives all."""
-    if scenario["host"]["transport"] == "dctcp":
-        return "its hosts need DCTCP, which the lab's kernel does not have"
+def needs_dctcp(scenario: dict[str, Any]) -> bool:
+    """Whether the hosts of a run need DCTCP of the kernel."""
+    return bool(scenario["host"]["transport"] == "dctcp")
+
+
+def lacking(scenario: dict[str, Any], *, dctcp: bool) -> str | None:
+    """Says what programs need for a run and this lab does not give; None if it gives all."""
+    if needs_dctcp(scenario) and not dctcp:
+        return "its hosts need DCTCP; add --dctcp, as root"
     return None
 
 

@@ -19,10 +19,9 @@ import time
 from backwater.lab import told
 
 PORT = 5201
-CONGESTION = "BACKWATER_CONGESTION"
-"""Variable that names the congestion control of senders, if the run chooses one."""
 PREFERRED = ("cubic", "reno")
-"""What a sender uses otherwise: the first that the kernel has. The system's own choice differs between machines."""
+"""What a sender uses if the run chooses nothing: the first that the kernel has. The system's own choice differs between
+machines."""
 BLOCK = bytes(1 << 16)
 RETRY_S = 0.1
 LOOK_S = 0.05
@@ -128,7 +127,7 @@ def choose_congestion_control(connection: socket.socket) -> None:
     # Errors
     `OSError` if the kernel does not have that of the run.
     """
-    if chosen := os.environ.get(CONGESTION):
+    if chosen := os.environ.get(told.CONGESTION):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, chosen.encode())
         return
     for name in PREFERRED:

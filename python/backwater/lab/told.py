@@ -5,6 +5,10 @@ The lab sets three variables for programs of a run that writes a run directory. 
 BACKWATER_FROM, BACKWATER_UNTIL    the counted window, in seconds of the machine's monotonic clock
 BACKWATER_RESULT                   a file for results: each line a JSON object of numbers and short texts
 
+With `--dctcp` it sets a fourth, for any program:
+
+BACKWATER_CONGESTION               the congestion control of the hosts' TCP
+
 The table `programs` has a row for each of them. `about` in an object names what the others are about, such as a peer.
 """
 
@@ -18,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 FROM, UNTIL, RESULT = "BACKWATER_FROM", "BACKWATER_UNTIL", "BACKWATER_RESULT"
+CONGESTION = "BACKWATER_CONGESTION"
 
 
 def window(seconds: float) -> tuple[float, float]:

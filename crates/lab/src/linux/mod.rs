@@ -1,5 +1,6 @@
 //! The lab on Linux: namespaces, links to them, and the loop that carries frames.
 
+pub mod bpf;
 pub mod clock;
 mod edge;
 pub mod flows;

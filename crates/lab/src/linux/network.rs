@@ -51,6 +51,17 @@ impl Network {
         self.hosts.len()
     }
 
+    /// Lets the TCP of all hosts use a congestion control, with ECN: from now on, and unless a program chooses another.
+    ///
+    /// # Errors
+    /// If the kernel has no such congestion control, or does not allow it here.
+    pub fn use_congestion_control(&self, name: &str) -> Result<(), LabError> {
+        let set = |file: &str, value: &str| fs::write(format!("/proc/sys/net/ipv4/{file}"), value);
+        let both = || set("tcp_congestion_control", name).and_then(|()| set("tcp_ecn", "1"));
+        let mut hosts = self.hosts.iter();
+        hosts.try_for_each(|host| host.namespace.within(both)).during(format!("cannot let hosts use {name}"), "")
+    }
+
     /// Takes the fabric's ends of all links.
     pub(super) fn take_rings(&mut self) -> Vec<Ring> {
         self.hosts.iter_mut().filter_map(|host| host.ring.take()).collect()

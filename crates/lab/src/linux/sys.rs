@@ -1,7 +1,10 @@
 //! The calls that need `unsafe`: a ring of received frames that the kernel shares with us, many frames sent by one
-//! call, and settings of an interface. Nothing else in the lab is `unsafe`.
+//! call, and settings of an interface. In [`bpf`], operations that the kernel takes from us. Nothing else in the lab is
+//! `unsafe`.
 
 #![allow(unsafe_code)]
+
+pub(super) mod bpf;
 
 use nix::libc;
 use std::io;
