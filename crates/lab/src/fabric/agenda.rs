@@ -17,6 +17,10 @@ pub(super) enum Event {
     Timer(u32),
     /// The next frame of this host's program enters its NIC.
     Enter(u32),
+    /// The neighbour at this port has started again.
+    Started(u32, PortId),
+    /// An alarm at the end of this link to another part.
+    Outside(u32),
 }
 
 /// Pending events.

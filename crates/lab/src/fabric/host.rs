@@ -192,13 +192,24 @@ impl<N: Nic<Frames>> HostNode<N> {
             return;
         }
         while self.changes.pop_front_if(|at| *at <= now).is_some() {
-            self.held.on_link_change(now);
-            self.at_nic(now, hosts, shared, |nic, cx| nic.release(cx));
+            self.release(now, hosts, shared);
         }
         self.at_nic(now, hosts, shared, |nic, cx| nic.on_timer(cx));
         let next = self.nic.next_timer().min(self.changes.front().copied().unwrap_or(Instant::NEVER));
         self.alarm.set(next, self.id, &mut shared.agenda);
         self.poll_port(now, hosts, shared);
+    }
+
+    /// Forgets all pauses by the switch, which has started again.
+    pub(super) fn neighbour_started(&mut self, now: Instant, hosts: &mut HostsShared, shared: &mut Shared) {
+        self.release(now, hosts, shared);
+        self.poll_port(now, hosts, shared);
+    }
+
+    /// Ends all pauses.
+    fn release(&mut self, now: Instant, hosts: &HostsShared, shared: &mut Shared) {
+        self.held.on_link_change(now);
+        self.at_nic(now, hosts, shared, |nic, cx| nic.release(cx));
     }
 
     /// Passes an event to the NIC, and sets the alarm if the NIC asks for an earlier one.

@@ -8,7 +8,9 @@
 mod agenda;
 mod host;
 mod links;
+pub mod outside;
 mod switch;
+pub mod watchdog;
 
 use crate::frames::Frames;
 use crate::ip::{self, Refused};
@@ -25,6 +27,7 @@ use backwater_schemes::{AckClass, Switch as Table};
 use backwater_types::{Instant, PintShape, PortId, flags};
 use host::{Entry, HostNode, HostsShared};
 use links::Shared;
+use outside::{Emitted, Outside, Part};
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use switch::SwitchNode;
@@ -49,6 +52,14 @@ pub struct Fabric<D, N: Nic<Frames>> {
     hosts_shared: HostsShared,
     hosts: Vec<HostNode<N>>,
     switches: Vec<SwitchNode<D>>,
+    /// Number of the first switch, and of all nodes of the network.
+    first: usize,
+    nodes: usize,
+    /// Number of hosts of the network.
+    addresses: usize,
+    /// Links to nodes of other parts, and frames that have left by them.
+    outside: Vec<Outside>,
+    emitted: Emitted,
     /// Longest frame, Ethernet header included.
     longest: usize,
     /// Highest traffic class.
@@ -62,7 +73,20 @@ pub struct Fabric<D, N: Nic<Frames>> {
 impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
     /// Builds the network of a scenario, with switches that `plane` makes and room for `frames` frames.
     pub fn new(scenario: &Scenario, graph: &Graph, plane: impl Fn(&Shape, &Table) -> D, frames: usize) -> Fabric<D, N> {
-        let blueprint = Blueprint::new(scenario, graph, 1, None, &PintShape::default());
+        Fabric::part(scenario, graph, (Part::All, None), plane, frames)
+    }
+
+    /// Builds a part of the network. Watchdogs, where they are wanted, look at the pauses by other parts.
+    pub fn part(
+        scenario: &Scenario,
+        graph: &Graph,
+        (part, watchdog): (Part, Option<watchdog::Settings>),
+        plane: impl Fn(&Shape, &Table) -> D,
+        frames: usize,
+    ) -> Fabric<D, N> {
+        let mut blueprint = Blueprint::new(scenario, graph, 1, None, &PintShape::default());
+        let outside = outside::outside(&mut blueprint, scenario, graph, part, watchdog);
+        let nodes = part.nodes(graph);
         let longest = scenario.host.full_packet().0 as usize;
         let links = blueprint.partitions.ends[0].len();
         let mut shared = Shared {
@@ -71,14 +95,16 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
             slab: Slab::new(frames, longest),
             packet_hops: 0,
         };
-        let count = blueprint.hosts.len();
-        let hosts = blueprint.hosts.into_iter().zip(0..).map(|(plan, id)| HostNode::new(id, plan, &mut shared));
-        let hosts: Vec<HostNode<N>> = hosts.collect();
-        let switches = blueprint.switches.into_iter().map(|plan| {
+        let hosts = blueprint.hosts.into_iter().zip(0..).filter(|(_, id)| nodes.contains(&(*id as usize)));
+        let hosts: Vec<HostNode<N>> = hosts.map(|(plan, id)| HostNode::new(id, plan, &mut shared)).collect();
+        let switches = blueprint.switches.into_iter().filter(|plan| nodes.contains(&plan.number)).map(|plan| {
             let plane = plane(&plan.shape, plan.table);
-            SwitchNode::new(plan, plane, count, blueprint.routes.clone(), &mut shared)
+            SwitchNode::new(plan, plane, graph.hosts, blueprint.routes.clone(), &mut shared)
         });
         let switches = switches.collect();
+        for (link, end) in outside.iter().enumerate() {
+            end.look_again(Instant::ZERO, link, &mut shared.agenda);
+        }
         Fabric {
             hosts_shared: HostsShared {
                 params: network(scenario, graph).nic_params(&scenario.switch, ()),
@@ -87,9 +113,14 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
                 acks_first: scenario.conventions.acks == AckClass::High,
             },
             classes: scenario.switch.priority_groups.saturating_sub(1),
-            refused: vec![[0; Refused::COUNT]; hosts.len()],
+            refused: vec![[0; Refused::COUNT]; graph.hosts],
             hosts,
             switches,
+            first: nodes.start.max(graph.hosts),
+            nodes: graph.nodes.len(),
+            addresses: graph.hosts,
+            outside,
+            emitted: Emitted::default(),
             shared,
             longest,
             reached: Instant::ZERO,
@@ -110,7 +141,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
 
     fn try_put(&mut self, at: Instant, host: u16, frame: &[u8]) -> Result<(), Refused> {
         let seen = ip::read(frame, self.longest)?;
-        let dst = host_of(seen.flow.destination, self.hosts.len()).filter(|dst| *dst != host).ok_or(Refused::NoHost)?;
+        let dst = host_of(seen.flow.destination, self.addresses).filter(|dst| *dst != host).ok_or(Refused::NoHost)?;
         let handle = self.shared.slab.put(frame).ok_or(Refused::NoRoom)?;
         let wire = (frame.len() as u16).max(ip::SMALLEST_WIRE);
         let class = (frame[ip::ETHERNET + 1] >> 5).min(self.classes);
@@ -129,21 +160,29 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
                 Event::Arrival(node, port) => self.arrive(now, node as usize, port, deliver),
                 Event::Poll(node, port) => match self.hosts.get_mut(node as usize) {
                     Some(host) => host.poll(now, hosts, shared),
-                    None => self.switches[node as usize - self.hosts.len()].poll(now, port, shared),
+                    None => self.switches[node as usize - self.first].poll(now, port, shared),
                 },
                 Event::Timer(node) => match self.hosts.get_mut(node as usize) {
                     Some(host) => host.timer(now, hosts, shared),
-                    None => self.switches[node as usize - self.hosts.len()].timer(now, shared),
+                    None => self.switches[node as usize - self.first].timer(now, shared),
                 },
+                Event::Started(node, port) => match self.hosts.get_mut(node as usize) {
+                    Some(host) => host.neighbour_started(now, hosts, shared),
+                    None => self.switches[node as usize - self.first].neighbour_started(now, port, shared),
+                },
+                Event::Outside(link) => self.outside_alarm(now, link as usize),
             }
         }
         self.reached = self.reached.max(until);
     }
 
     fn arrive(&mut self, now: Instant, node: usize, port: PortId, deliver: &mut impl FnMut(Instant, u16, &[u8])) {
+        if let Some(link) = node.checked_sub(self.nodes) {
+            return self.leave(now, link);
+        }
         let (hosts, shared) = (&mut self.hosts_shared, &mut self.shared);
         let Some(host) = self.hosts.get_mut(node) else {
-            return self.switches[node - self.hosts.len()].arrive(now, port, shared);
+            return self.switches[node - self.first].arrive(now, port, shared);
         };
         let Some(packet) = host.arrive(now, hosts, shared) else { return };
         let Some(handle) = Handle::of(&packet) else { return };

@@ -117,6 +117,14 @@ impl<D: DataPlane<Extension = ()>> SwitchNode<D> {
         self.driver.timer(now, &mut At { links: &mut self.links, shared });
     }
 
+    /// Forgets all pauses by the neighbour at `port`, which has started again, and tells it what is paused here.
+    pub(super) fn neighbour_started(&mut self, now: Instant, port: PortId, shared: &mut Shared) {
+        self.held[port as usize].on_link_change(now);
+        let (driver, mut out) = (&mut self.driver, At { links: &mut self.links, shared });
+        driver.link_changed(now, port, true, &mut out);
+        driver.timer(now, &mut out);
+    }
+
     /// Returns the counters of every port up to `now`.
     pub(super) fn stats(&mut self, now: Instant) -> Vec<PortStats> {
         let ports = self.links.ports.iter().zip(&self.links.dropped).zip(&mut self.held);
