@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import platform
+import random
 import shutil
 import statistics
 import struct
@@ -156,16 +157,16 @@ def labs() -> set[str]:
     return {name for name in LISTED.read_text().split() if name.startswith("bw_dctcp_")}
 
 
-def maps(name: str) -> int:
-    """Counts the kernel's maps of operations with this name. They go after their last connection."""
+def maps() -> list[str]:
+    """Names of the kernel's maps, such as those of congestion controls. These go after their last connection."""
     assert BPF is not None
     libc = ctypes.CDLL(None, use_errno=True)
     following, open_by_number, facts = MAPS
-    number = count = 0
+    names, number = [], 0
     while True:
         asked = ctypes.create_string_buffer(struct.pack("<3I", number, 0, 0), 12)
         if libc.syscall(BPF, following, asked, 12) != 0:
-            return count
+            return names
         [_, number, _] = struct.unpack("<3I", asked.raw)
         opened = libc.syscall(
             BPF, open_by_number, ctypes.create_string_buffer(struct.pack("<3I", number, 0, 0), 12), 12
@@ -175,7 +176,7 @@ def maps(name: str) -> int:
         told = ctypes.create_string_buffer(40)
         asked = ctypes.create_string_buffer(struct.pack("<2IQ", opened, 40, ctypes.addressof(told)), 16)
         if libc.syscall(BPF, facts, asked, 16) == 0:
-            count += told.raw[24:40].split(b"\0")[0].decode() == name
+            names.append(told.raw[24:40].split(b"\0")[0].decode())
         os.close(opened)
 
 
@@ -195,7 +196,7 @@ def test_hosts_use_it_and_the_kernel_forgets_it(marks: Path, tmp_path: Path) -> 
     assert name in state["listed"]
     assert name.startswith("bw_dctcp_")
     assert name not in labs()
-    assert wait(lambda: maps(name) == 0, 10)
+    assert wait(lambda: name not in maps(), 10)
     code, found = lab(marks, "--exec", f"{python('host1', STATE)} {said} 0")
     state = json.loads(said.read_text())
     assert (code, found["congestion_control"]) == (0, None)
@@ -228,11 +229,28 @@ def test_nothing_of_it_stays_however_a_lab_ends(
     assert wait(said.exists, 30), run.communicate()
     name = json.loads(said.read_text())["used"]
     assert name in labs()
-    assert maps(name) == 1
+    assert maps().count(name) == 1
     ends(run)
     run.communicate(timeout=30)
     assert wait(lambda: name not in labs(), 10)
-    assert wait(lambda: maps(name) == 0, 10)
+    assert wait(lambda: name not in maps(), 10)
+
+
+def ours() -> set[str]:
+    """Congestion controls of labs that are listed, or of which the kernel keeps a part."""
+    return labs() | {name for name in maps() if name.startswith("bw_dctcp_")}
+
+
+@pytest.mark.usefixtures("taken")
+def test_nothing_of_it_stays_whenever_a_lab_is_killed(marks: Path) -> None:
+    draws = random.Random("killed")
+    for ends in (killed, inner_killed) * 3:
+        run = start(marks, "--dctcp", "--exec", python("host0", "import time; time.sleep(600)"))
+        time.sleep(draws.uniform(0.3, 1.5))
+        ends(run)
+        run.communicate(timeout=30)
+    # Labs of other tests end soon.
+    assert wait(lambda: not ours(), 60), ours()
 
 
 def flows(
@@ -248,6 +266,16 @@ def flows(
     code, found = lab(marks, *words)
     assert code == 0, found
     return [json.loads(path.read_text()) for path in sent], json.loads(received.read_text())
+
+
+def cuts(senders: list[dict[str, Any]]) -> list[float]:
+    """Windows after a reduction, as shares of those before."""
+    return [
+        after["threshold"] / before["window"]
+        for sender in senders
+        for before, after in itertools.pairwise(settled(sender))
+        if after["threshold"] != before["threshold"]
+    ]
 
 
 def settled(sender: dict[str, Any]) -> list[dict[str, float]]:
@@ -268,19 +296,27 @@ def test_queues_stay_at_the_threshold_and_windows_follow_the_share_of_marks(mark
     told = sum(sender["rows"][-1]["marked"] for sender in senders)
     assert told == pytest.approx(counted["InCEPkts"], rel=0.1)
     # Windows are reduced by half of alpha. It would be a half if alpha stayed 1, and nothing if it stayed 0.
-    cuts = [
-        after["threshold"] / before["window"]
-        for half in halves
-        for before, after in itertools.pairwise(half)
-        if after["threshold"] != before["threshold"]
-    ]
-    assert len(cuts) > 10
-    assert 0.8 < statistics.median(cuts) < 0.99
+    found = cuts(senders)
+    assert len(found) > 10
+    assert 0.8 < statistics.median(found) < 0.99
     # The link is used, and the queue is at the threshold.
     rate = sum(8 * (half[-1]["acked"] - half[0]["acked"]) / (half[-1]["s"] - half[0]["s"]) for half in halves)
     assert rate > 0.85 * 20e6
     delay = statistics.median(row["rtt_s"] for half in halves for row in half) - IDLE_S
     assert 0.5 * MARKED_S < delay < 2 * MARKED_S
+
+
+@pytest.mark.usefixtures("taken")
+def test_losses_halve_the_window(tmp_path: Path) -> None:
+    drops = tmp_path / "drops.toml"
+    drops.write_text(
+        MARKS.replace('"dctcp"', '"fifo"').replace('ecn = { kmin = "30 KB", kmax = "30 KB" }', 'buffer = "60 KB"')
+    )
+    senders, counted = flows(drops, tmp_path, ["--dctcp"], [])
+    assert (counted["InNoECTPkts"], counted["InCEPkts"]) == (0, 0)
+    found = cuts(senders)
+    assert len(found) > 5
+    assert statistics.median(found) == pytest.approx(0.5, abs=0.05)
 
 
 @pytest.mark.usefixtures("taken")
