@@ -37,6 +37,8 @@ COMMANDS: Mapping[str, Entry | Family] = {
     "reproduce": Entry("reproduce:reproduce", "Run a published experiment and judge its claims.", EXPERIMENTS),
     "check": Entry("check:check", "Validate scenarios and estimate the cost of running them.", EXPERIMENTS),
     "lab": Entry("lab:lab", "Run programs on hosts joined by a scenario's switches.", EXPERIMENTS),
+    "lab shell": Entry("lab_shell:shell", "Run a shell or a command on a host of a running lab.", EXPERIMENTS),
+    "lab top": Entry("lab_top:top", "Watch the queues, pauses and rates of a running lab.", EXPERIMENTS),
     "deadlock": Entry("deadlock:deadlock", "Find cycles of pauses in scenarios.", EXPERIMENTS),
     "open": Entry("open:open_report", "Open a report in the browser.", RESULTS),
     "compare": Entry("compare:compare", "Print variants side by side.", RESULTS),

@@ -58,7 +58,7 @@ class Group(TyperGroup):
     """Whether commands are asked for their names and first sentences alone, as in the list of all."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(self.entries)
+        return [name for name in self.entries if " " not in name]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         entry = self.entries.get(cmd_name)
@@ -77,6 +77,8 @@ class Group(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.entries is COMMANDS:
             refuse_moved(args)
+        if (name := " ".join(args[:2])) in self.entries:  # `lab shell` is a command beside `lab SCENARIO`.
+            args = [name, *args[2:]]
         self.commands = dict.fromkeys(self.entries, self)  # The names that a mistyped one may have meant.
         return super().resolve_command(ctx, args)
 

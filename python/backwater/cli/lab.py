@@ -115,6 +115,7 @@ def lab(
         backwater lab bfc-fig7 --scale smoke --seeds 1
         backwater lab x.toml --serve 'host1 iperf3 -s' --exec 'host0 iperf3 -c host1'
         backwater lab x.toml --exec 'host0 bash'
+        backwater lab x.toml --for 600
     """
     if not 0.001 <= rate <= 10_000:
         raise InputError(f"--rate {rate:g}: expected 0.001 to 10,000 Mb/s")

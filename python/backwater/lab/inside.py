@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from backwater.lab import told
+from backwater.lab import answers, told
 
 POLL_S = 0.02
 PROGRESS_S = 0.2
@@ -79,6 +79,7 @@ def flows(asked: dict[str, Any], events: TextIO) -> int:
     run, report = _core.lab_start(asked["scenario"], asked["divisor"], asked["logs"])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: run.cancel())
+    answer(asked, report)
     began = time.monotonic()
     while not run.wait(PROGRESS_S):
         tell(events, {"progress": run.progress()})
@@ -155,6 +156,16 @@ def measured(asked: dict[str, Any], events: TextIO) -> int:
     return 0
 
 
+def answer(asked: dict[str, Any], lab: answers.Hosts) -> None:
+    """Answers other commands at the lab's socket from now on."""
+    about = {
+        "name": json.loads(asked["scenario"])["name"],
+        "divisor": asked["divisor"],
+        "own_users": asked["own_users"],
+    }
+    answers.serve(asked["control"], lab, about)
+
+
 def tell(events: TextIO, event: dict[str, Any]) -> None:
     events.write(json.dumps(event) + "\n")
     events.flush()
@@ -172,6 +183,7 @@ class Lab:
         self.congestion_control = self.lab.congestion_control()
         lines = [f"{address} {name}\n" for name, address in self.hosts]
         _core.lab_name_hosts("".join(["127.0.0.1 localhost\n", *lines]))
+        answer(asked, self.lab)
         self.servers: list[Program] = []
         self.programs: list[Program] = []
         self.counts: dict[str, Any] = {}

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 from backwater import _core
 from backwater._core import InputError
+from backwater.lab import control
 from backwater.lab.programs import Programs
 
 LATE_SHARE = 0.05
@@ -55,11 +56,13 @@ def start(order: dict[str, Any]) -> tuple[subprocess.Popen[bytes], TextIO]:
     order_read, order_write = os.pipe()
     report_read, report_write = os.pipe()
     arguments = [sys.executable, "-m", "backwater.lab.inside", str(order_read), str(report_write)]
-    inside = subprocess.Popen(arguments, pass_fds=(order_read, report_write))
+    with control.listen() as listener:
+        inside = subprocess.Popen(arguments, pass_fds=(order_read, report_write, listener.fileno()))
+        about = {"parent": os.getpid(), "own_users": os.getuid() != 0, "control": listener.fileno()}
     os.close(order_read)
     os.close(report_write)
     with contextlib.suppress(BrokenPipeError), os.fdopen(order_write, "w") as orders:
-        orders.write(json.dumps({**order, "parent": os.getpid()}) + "\n")
+        orders.write(json.dumps({**order, **about}) + "\n")
     return inside, os.fdopen(report_read)
 
 

@@ -1,0 +1,86 @@
+"""What happened at the ports of a lab between two readings of their counters."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port between two readings."""
+
+    node: str
+    peer: str
+    """The node at the far end of the link."""
+    use: float
+    """Share of the time in which it sent."""
+    rate_bps: float
+    """Bits that it sent, per second of the machine."""
+    queued_bytes: int | None
+    """Data that waits in a switch at the second reading; None at a host."""
+    active_flows: int | None
+    """Flows with data there, if the switch tells flows."""
+    queues_paused: float
+    """Mean number of queues that the far end paused."""
+    paused: float
+    """Share of the time in which the far end paused the whole port, or a class."""
+    pauses: int
+    """Pauses that came."""
+    dropped: int
+    """Packets that were to leave by this port and were dropped, since the start."""
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self.use or self.queued_bytes or self.queues_paused or self.paused or self.pauses)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All ports, those with the longest queues first."""
+
+    name: str
+    divisor: int
+    network_s: float
+    """Time of the network at the second reading."""
+    span_s: float
+    """Time of the network between both."""
+    frames_inside: int
+    frames_dropped: int
+    ports: list[Port]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def between(before: dict[str, Any], now: dict[str, Any]) -> Reading:
+    """Compares two readings, as the lab's socket has them."""
+    span = now["network_s"] - before["network_s"]
+    divisor = now["divisor"]
+    # A lab that has just started has not read its ports yet.
+    pairs = zip(before["ports"], now["ports"], strict=True) if before["ports"] else ()
+    ports = [port(old, new, span, divisor) for old, new in pairs]
+    ports.sort(key=lambda one: (one.queued_bytes or 0, one.queues_paused + one.paused, one.use), reverse=True)
+    name, network, inside, lost = (now[key] for key in ("name", "network_s", "frames_inside", "frames_dropped"))
+    return Reading(name, divisor, network, span, inside, lost, ports)
+
+
+def port(old: dict[str, Any], new: dict[str, Any], span: float, divisor: int) -> Port:
+    """Compares two readings of a port, `span` seconds of the network apart."""
+
+    def per_second(counter: str) -> float:
+        return float(new[counter] - old[counter]) / span if span > 0 else 0.0
+
+    bits = 8 * per_second("sent_bytes")
+    return Port(
+        new["node"],
+        new["peer"],
+        bits / new["rate_bps"],
+        bits / divisor,
+        new["queued_bytes"],
+        new["active_flows"],
+        per_second("queues_paused_s"),
+        per_second("port_paused_s"),
+        new["pauses"] - old["pauses"],
+        new["dropped"],
+    )
