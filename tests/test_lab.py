@@ -275,7 +275,6 @@ def test_nothing_is_left_of_a_lab_however_it_ends(
         (["--for", "1", "--log", "switch0=."], "--log switch0=.: . exists: expected a new file"),
         (["--for", "1", "--log", "switch0=none/x"], "no such directory: "),
         (["--for", "1", "--log", "switch0=x", "--log", "switch0=y"], "switch0 has a log already: "),
-        (["--log", "switch0=x"], "--log switch0=x: for programs on hosts; expected --exec, --serve or --for"),
         (["--for", "1", "--set", "scheme=hpcc"], 'host.transport = "hpcc": its packets carry telemetry'),
         (["--for", "1", "--set", "scheme=expresspass"], "its packets carry credits"),
         (["--for", "1", "--set", "scheme=homa"], "its packets carry grants"),

@@ -24,6 +24,7 @@ with when_used():
     from backwater.cli import places as placing
     from backwater.cli import printing
     from backwater.lab import machine, outside, programs
+    from backwater.lab import realtime as scheduling
 
 
 RATE_MBPS = 20.0
@@ -98,6 +99,23 @@ def lab(
             rich_help_panel=HOW,
         ),
     ] = False,
+    obey: Annotated[
+        str | None,
+        typer.Option(
+            "--obey",
+            metavar="WHAT",
+            help="Let NICs of hosts ignore pauses: none. [default: as the scenario says]",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    realtime: Annotated[
+        bool,
+        typer.Option(
+            "--realtime",
+            help="Run switches and NICs before all other processes, where the system allows it.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
     unfaithful: Annotated[
         bool,
         typer.Option("--unfaithful", help="Use a rate at which this machine cannot keep time.", rich_help_panel=HOW),
@@ -131,19 +149,27 @@ def lab(
         raise InputError(
             "--dctcp: the kernel takes a congestion control from root alone; run the lab by `sudo`, or leave it out"
         )
+    if obey not in (None, "none"):
+        raise InputError(f"--obey {obey}: expected none, or no --obey")
+    for one in experiment.plan["runs"] if obey == "none" else ():
+        programs.deafen(one["scenario"])
+    if realtime and (warning := scheduling.throttle()) is not None:
+        terminal.note(warning)
     if for_s is None and (out_dir is not None or not (execs or serves)):
-        for option, text in (("--log", logs and logs[0]), ("--run", run)):
-            if text:
-                raise InputError(f"{option} {text}: for programs on hosts; expected --exec, --serve or --for with it")
+        if run is not None:
+            raise InputError(f"--run {run}: for programs on hosts; expected --exec, --serve or --for with it")
         found = programs_of(experiment, serves or [], execs or [])
-        raise typer.Exit(whole(experiment, rate, found, out_dir, dctcp=dctcp, force=force, as_json=as_json))
+        experiment.invocation += ["--obey", obey] if obey is not None else []
+        files = logs_of_one_run(experiment, logs or [])
+        options = outside.Options(files, dctcp=dctcp, realtime=realtime)
+        raise typer.Exit(whole(experiment, rate, found, options, out_dir, force=force, as_json=as_json))
     for option, given in (("--out", out_dir), ("--force", force or None), ("--seeds", seeds)):
         if given is not None:
             raise InputError(f"{option}: for the scenario's own flows; expected no --exec, --serve or --for with it")
     network = json.dumps(chosen(experiment.networks, run))
     slower = outside.pace(network, rate * 1e6, own_flows=False)
     hosts, switches = nodes_of(network)
-    files = log_files(logs or [], switches)
+    options = outside.Options(log_files(logs or [], switches), dctcp=dctcp, realtime=realtime)
 
     def ready(found: list[tuple[str, str]]) -> None:
         if not as_json:
@@ -155,7 +181,7 @@ def lab(
 
     given_programs = programs.read("--", serves or [], execs or [], hosts)
     stdout = STDERR if as_json else None
-    result = outside.run(network, slower, given_programs, for_s, ready, stdout, files, dctcp=dctcp)
+    result = outside.run(network, slower, given_programs, for_s, ready, stdout, options)
     if as_json:
         printing.print_json(result.to_json())
     else:
@@ -183,13 +209,14 @@ def whole(
     experiment: api.Experiment,
     rate: float,
     found: programs.Programs | None,
+    options: outside.Options,
     out_dir: Path | None,
     *,
-    dctcp: bool,
     force: bool,
     as_json: bool,
 ) -> int:
     """Runs programs or the scenario's own flows, writes a run directory as `run` does, and returns the exit code."""
+    dctcp = options.dctcp
     if dctcp and found is None:
         raise InputError("--dctcp: for programs on hosts; expected --exec or --serve with it")
     if found is not None:
@@ -201,12 +228,13 @@ def whole(
     places = placing.destinations([experiment], out_dir)
     source, *words = experiment.invocation[1:]
     experiment.invocation = ["lab", source, *words, *(["--rate", f"{rate:g}"] if rate != RATE_MBPS else [])]
-    experiment.invocation += ["--dctcp"] if dctcp else []
+    for option, given in (("--dctcp", dctcp), ("--realtime", options.realtime)):
+        experiment.invocation += [option] if given else []
     if not as_json:
         took = terminal.span(sum(one.run_s for one in runs))
         longer = ", and longer for flows that end later" if found is None else ""
         terminal.say(f"{terminal.some(len(runs), 'run')} with real packets: {took}{longer}")
-    on = machine.Machine(rate * 1e6, found, dctcp=dctcp)
+    on = machine.Machine(rate * 1e6, found, options)
     with printing.quietly(as_json):
         code = runner.run_all([runner.Chosen(experiment, places[0])], None, force, on=on)
     if signals.heard:
@@ -258,6 +286,17 @@ def chosen(networks: dict[str, dict[str, Any]], name: str | None) -> dict[str, A
     if name not in networks:
         raise InputError(f"--run {name}: {suggest.expected(name, list(networks))}")
     return networks[name]
+
+
+def logs_of_one_run(experiment: api.Experiment, texts: list[str]) -> dict[str, Path]:
+    """Reads `--log` of a run directory, which has to have one run: a file holds the log of one."""
+    runs = experiment.plan["runs"]
+    if texts and len(runs) > 1:
+        raise InputError(
+            f"--log {texts[0]}: the scenario has {len(runs)} runs: expected one, "
+            f"such as --set variant={runs[0]['params'].get('variant', 'NAME')} --seeds 1"
+        )
+    return log_files(texts, nodes_of(json.dumps(runs[0]["scenario"]))[1])
 
 
 def log_files(texts: list[str], switches: list[str]) -> dict[str, Path]:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from backwater.lab import answers, told
+from backwater.lab import answers, realtime, told
 
 POLL_S = 0.02
 PROGRESS_S = 0.2
@@ -80,6 +80,8 @@ def flows(asked: dict[str, Any], events: TextIO) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: run.cancel())
     answer(asked, report)
+    if asked["realtime"]:
+        realtime.use(realtime.THREADS)
     began = time.monotonic()
     while not run.wait(PROGRESS_S):
         tell(events, {"progress": run.progress()})
@@ -184,6 +186,8 @@ class Lab:
         lines = [f"{address} {name}\n" for name, address in self.hosts]
         _core.lab_name_hosts("".join(["127.0.0.1 localhost\n", *lines]))
         answer(asked, self.lab)
+        if asked["realtime"]:
+            realtime.use(realtime.THREADS[:1])
         self.servers: list[Program] = []
         self.programs: list[Program] = []
         self.counts: dict[str, Any] = {}

@@ -11,6 +11,7 @@ import shlex
 import signal
 import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -19,7 +20,7 @@ import pyarrow.parquet as pq
 
 from backwater import _core, disk
 from backwater._core import InputError
-from backwater.lab.outside import pace, start, unfaithful
+from backwater.lab.outside import Options, pace, start, unfaithful
 from backwater.lab.programs import Programs, needs_dctcp
 from backwater.writer import Shipped
 
@@ -43,10 +44,10 @@ STDERR = 2
 class LabRun:
     """A run in the lab, with the interface of a simulated one: of programs, or of the scenario's own flows.
 
-    With `dctcp`, hosts have the kernel's DCTCP if the run's transport is DCTCP.
+    Hosts have the kernel's DCTCP only if the run's transport is DCTCP.
     """
 
-    def __init__(self, scenario_json: str, rate_bps: float, programs: Programs | None, *, dctcp: bool) -> None:
+    def __init__(self, scenario_json: str, rate_bps: float, programs: Programs | None, options: Options) -> None:
         self.pace = pace(scenario_json, rate_bps, own_flows=programs is None)
         self.place = Path(tempfile.mkdtemp(prefix="backwater-"))
         disk.scratches.add(self.place)
@@ -58,12 +59,12 @@ class LabRun:
             "scenario": scenario_json,
             "divisor": self.pace.divisor,
             "place": str(self.tables),
-            "logs": {},
+            **replace(options, dctcp=options.dctcp and needs_dctcp(json.loads(scenario_json))).to_json(),
         }
         if programs is not None:
             spans = {"warm_s": self.pace.warm_s, "run_s": self.pace.run_s}
             order |= {"does": "measured", "results": str(self.place / "results"), "stdout": STDERR, **spans}
-            order |= {**programs.to_json(), "dctcp": dctcp and needs_dctcp(json.loads(scenario_json))}
+            order |= programs.to_json()
         self.process, reports = start(order)
         self.at: _core.Progress = {
             "now_ps": 0,
@@ -113,6 +114,8 @@ class LabRun:
                 raise RuntimeError(f"the lab's process ended with code {self.process.returncode} and no result")
             made = self.said["made"]
             counts = made["counts"]
+            if counts["unlogged"] is not None:
+                raise InputError(f"--log: {counts['unlogged']}")
             pq.write_table(lateness(counts), self.tables / "lateness.parquet")
             if "programs" in made:
                 refuse_failed(made["programs"])
@@ -179,11 +182,11 @@ class Machine:
 
     slots = 1
 
-    def __init__(self, rate_bps: float, programs: Programs | None = None, *, dctcp: bool = False) -> None:
-        self.rate_bps, self.programs, self.dctcp = rate_bps, programs, dctcp
+    def __init__(self, rate_bps: float, programs: Programs | None = None, options: Options | None = None) -> None:
+        self.rate_bps, self.programs, self.options = rate_bps, programs, options or Options()
 
     def start(self, scenario_json: str) -> LabRun:
-        return LabRun(scenario_json, self.rate_bps, self.programs, dctcp=self.dctcp)
+        return LabRun(scenario_json, self.rate_bps, self.programs, self.options)
 
 
 def machine_of(where: str) -> Machine | None:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -67,6 +67,22 @@ def start(order: dict[str, Any]) -> tuple[subprocess.Popen[bytes], TextIO]:
 
 
 @dataclass(frozen=True)
+class Options:
+    """What a lab does besides."""
+
+    logs: Mapping[str, Path] = field(default_factory=dict)
+    """A file for the log of each switch that it names."""
+    dctcp: bool = False
+    """Whether hosts have the kernel's DCTCP."""
+    realtime: bool = False
+    """Whether the lab's own threads have real-time priority."""
+
+    def to_json(self) -> dict[str, Any]:
+        files = {switch: str(path) for switch, path in self.logs.items()}
+        return {"logs": files, "dctcp": self.dctcp, "realtime": self.realtime}
+
+
+@dataclass(frozen=True)
 class Result:
     """What a lab counted."""
 
@@ -115,14 +131,11 @@ def run(
     programs: Programs,
     for_s: float | None,
     ready: Callable[[list[tuple[str, str]]], None],
-    stdout: int | None = None,
-    logs: Mapping[str, Path] | None = None,
-    *,
-    dctcp: bool = False,
+    stdout: int | None,
+    options: Options,
 ) -> Result:
     """Runs programs in a lab until they have ended, or for `for_s` seconds. Calls `ready` with the names and addresses
-    of the hosts. `stdout` is the descriptor that programs print to, in place of standard output. `logs` has a file for
-    the log of each switch that it names. With `dctcp`, the hosts' TCP is DCTCP.
+    of the hosts. `stdout` is the descriptor that programs print to, in place of standard output.
 
     # Errors
     `InputError` if this machine refuses a part of the lab.
@@ -134,8 +147,7 @@ def run(
         **programs.to_json(),
         "for_s": for_s,
         "stdout": stdout,
-        "logs": {switch: str(path) for switch, path in (logs or {}).items()},
-        "dctcp": dctcp,
+        **options.to_json(),
     }
     inside, reports = start(order)
     last: dict[str, Any] = {}

@@ -13,6 +13,8 @@ from backwater import suggest
 from backwater._core import InputError
 from backwater.experiments import PROGRAMS
 
+OBEYED = {"bfc": "bfc", "flowsail": "flowsail", "per-flow": "flowsail", "none": None}
+"""Backpressures whose pauses NICs may ignore, and the table of each that says so; None if there are no pauses."""
 KINDS = ("serve", "exec")
 """Its keys, which are the options' names."""
 
@@ -77,6 +79,21 @@ def parse(place: str, text: str, hosts: list[str]) -> list[Program]:
 def needs_dctcp(scenario: dict[str, Any]) -> bool:
     """Whether the hosts of a run need DCTCP of the kernel."""
     return bool(scenario["host"]["transport"] == "dctcp")
+
+
+def deafen(scenario: dict[str, Any]) -> None:
+    """Lets the NICs of hosts ignore pauses, in a resolved scenario.
+
+    # Errors
+    `InputError` if its switches pause in a way that NICs cannot ignore.
+    """
+    pausing = scenario["switch"]["backpressure"]
+    if pausing not in OBEYED:
+        raise InputError(
+            f'--obey none: every NIC obeys switch.backpressure = "{pausing}": expected one of {", ".join(OBEYED)}'
+        )
+    if (table := OBEYED[pausing]) is not None:
+        scenario["switch"][table]["nic_obeys"] = False
 
 
 def lacking(scenario: dict[str, Any], *, dctcp: bool) -> str | None:

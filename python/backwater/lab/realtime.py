@@ -1,0 +1,70 @@
+"""Real-time scheduling of the lab's threads, where the system allows it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+from backwater import _core
+from backwater._core import InputError
+
+THREADS = ("fabric", "send")
+"""Threads whose lateness decides whether a run is faithful: that of switches and NICs, and the sender of own flows."""
+PRIORITY = 10
+"""Of 1 to 99 for SCHED_FIFO. Any of them goes before all ordinary processes."""
+STARTING_S = 5.0
+POLL_S = 0.01
+RUNTIME, PERIOD = (Path("/proc/sys/kernel", f"sched_rt_{name}_us") for name in ("runtime", "period"))
+
+
+def use(names: tuple[str, ...]) -> None:
+    """Gives this process's threads of these names SCHED_FIFO, as soon as they run.
+
+    # Errors
+    `InputError` if the system does not allow it.
+    """
+    wanted, until = set(names), time.monotonic() + STARTING_S
+    while wanted and time.monotonic() < until:
+        for name, thread in threads():
+            if name in wanted:
+                try:
+                    os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(PRIORITY))
+                except PermissionError:
+                    raise InputError(
+                        "--realtime: the system allows no real-time priority: it needs root, or "
+                        f"`ulimit -r {PRIORITY}` where an administrator has set rtprio in /etc/security/limits.conf"
+                    ) from None
+                wanted.discard(name)
+        time.sleep(POLL_S)
+    if wanted:
+        raise RuntimeError(f"no thread of the lab is called {', '.join(sorted(wanted))}")
+
+
+def threads() -> list[tuple[str, int]]:
+    """Returns name and number of this process's threads, by their numbers in its own process namespace."""
+    found = []
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # It has just ended.
+            status = dict(line.split(":", 1) for line in (task / "status").read_text().splitlines())
+            found.append((status["Name"].strip(), int(status["NSpid"].split()[-1])))
+    return found
+
+
+def throttle() -> str | None:
+    """Says how long the kernel may stop a real-time thread that waits awake; None if it does not.
+
+    The lab waits awake for the next event where a processor is free, so only with more than one.
+    """
+    try:
+        runtime, period = (int(file.read_text()) for file in (RUNTIME, PERIOD))
+    except (OSError, ValueError):
+        return None
+    if runtime < 0 or runtime >= period or _core.processors() < 2:
+        return None
+    span = f"{(period - runtime) / 1e3:g} ms of each {period / 1e6:g} s"
+    return (
+        f"--realtime: the kernel may stop a real-time thread that waits awake, for {span}; "
+        "`sysctl kernel.sched_rt_runtime_us=-1` lifts that"
+    )

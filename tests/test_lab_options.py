@@ -1,0 +1,167 @@
+"""Logs of the lab's own flows, NICs that obey nothing, and real-time priority."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import backwater
+from backwater import InputError
+from backwater.lab import realtime
+from backwater.lab.programs import deafen
+from conftest import Cli
+from labs import SCENARIO, start
+
+OVERLOAD = """
+name = "overload"
+scheme = "bfc"
+topology = { kind = "single-switch", hosts = 3, rate = "100 Gbps", delay = "1 us" }
+run = { duration = "300 us", warmup = "0 s" }
+seeds = { count = 1 }
+
+[[workload]]
+kind = "long-lived"
+class = "a"
+count = 1
+from = ["host0"]
+to = ["host2"]
+
+[[workload]]
+kind = "long-lived"
+class = "b"
+count = 1
+from = ["host1"]
+to = ["host2"]
+"""
+
+
+@pytest.fixture
+def overload(tmp_path: Path) -> Path:
+    path = tmp_path / "overload.toml"
+    path.write_text(OVERLOAD)
+    return path
+
+
+def run(*words: str | Path) -> str:
+    """Runs a lab to its end, and returns what it printed."""
+    lab = start(*words)
+    printed, said = lab.communicate(timeout=120)
+    assert lab.returncode == 0, said
+    return printed
+
+
+@pytest.mark.usefixtures("allowed", "no_pictures")
+def test_the_log_of_own_flows_is_replayed_and_equal(overload: Path, cli: Cli, tmp_path: Path) -> None:
+    log = tmp_path / "switch0.log"
+    run(overload, "--out", tmp_path / "out", "--log", f"switch0={log}")
+    replay = json.loads(cli("replay", log, "--json").stdout)
+    assert (replay["ending"], replay["switch"], replay["equal"]) == ("complete", "switch0", True)
+    assert replay["packets"] > 100
+    [made] = backwater.Results(tmp_path / "out").runs
+    assert made.complete
+
+
+@pytest.mark.usefixtures("allowed", "no_pictures")
+def test_nics_that_obey_nothing_fill_the_switch(overload: Path, tmp_path: Path) -> None:
+    run(overload, "--out", tmp_path / "obeys")
+    run(overload, "--out", tmp_path / "deaf", "--obey", "none")
+    obeys, deaf = (backwater.Results(tmp_path / name).runs[0] for name in ("obeys", "deaf"))
+    # Two hosts send 100 Gbps each to a port of 100 Gbps: in 300 us, up to 3.75 MB have to wait.
+    assert deaf.summary["buffer"]["max_bytes"] > 2e6 > 10 * obeys.summary["buffer"]["max_bytes"]
+    assert deaf.scenario["switch"]["bfc"]["nic_obeys"] is False
+    assert backwater.Results(tmp_path / "deaf").manifest["command"].count("--obey none") == 1
+
+
+def test_only_pauses_of_queues_and_flows_can_be_ignored() -> None:
+    for pausing, table in (("bfc", "bfc"), ("flowsail", "flowsail"), ("per-flow", "flowsail")):
+        scenario = {"switch": {"backpressure": pausing, "bfc": {}, "flowsail": {}}}
+        deafen(scenario)
+        assert scenario["switch"] == {"backpressure": pausing, "bfc": {}, "flowsail": {}, table: {"nic_obeys": False}}
+    with pytest.raises(InputError, match=r'every NIC obeys switch.backpressure = "pfc": expected one of bfc, '):
+        deafen({"switch": {"backpressure": "pfc"}})
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--obey", "some"], "--obey some: expected none"),
+        (["--obey", "none", "--set", "scheme=pfc"], '--obey none: every NIC obeys switch.backpressure = "pfc"'),
+        (["--log", "switch0=x", "--seeds", "2"], "--log switch0=x: the scenario has 2 runs: expected one, such as"),
+        (["--log", "switch9=x"], "'switch9' is no switch: did you mean switch0?"),
+        (["--log", "switch0=none/x"], "no such directory: "),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_before_anything_starts(
+    cli: Cli, overload: Path, words: list[str], said: str
+) -> None:
+    if sys.platform != "linux":
+        pytest.skip("the lab is made of Linux namespaces")
+    answer = cli("lab", str(overload), *words)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert said in answer.stderr
+
+
+def policies(process: int) -> dict[str, int]:
+    """Scheduling policy of each thread of a process's descendants, by name."""
+    found: dict[str, int] = {}
+    for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+        for task in Path(f"/proc/{child}/task").iterdir():
+            found[(task / "comm").read_text().strip()] = os.sched_getscheduler(int(task.name))
+        found |= policies(int(child))
+    return found
+
+
+@pytest.mark.usefixtures("allowed")
+def test_the_fabric_has_real_time_priority_where_the_system_allows_it(tmp_path: Path) -> None:
+    path = tmp_path / "four.toml"
+    path.write_text(SCENARIO)
+    lab = start(path, "--for", "60", "--realtime")
+    until = time.monotonic() + 30
+    while lab.poll() is None and policies(lab.pid).get("fabric") != os.SCHED_FIFO and time.monotonic() < until:
+        time.sleep(0.05)
+    if lab.poll() is not None:
+        said = lab.communicate()[1]
+        assert lab.returncode == 2
+        assert "--realtime: the system allows no real-time priority: it needs root, or `ulimit -r 10`" in said
+        pytest.skip("the system allows no real-time priority")
+    found = policies(lab.pid)
+    lab.kill()
+    lab.communicate()
+    assert found["fabric"] == os.SCHED_FIFO
+    assert {policy for name, policy in found.items() if name != "fabric"} == {os.SCHED_OTHER}, "programs and Python"
+
+
+def test_a_priority_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.platform != "linux":
+        pytest.skip("the lab is made of Linux namespaces")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    name = {number: name for name, number in realtime.threads()}[os.getpid()]
+    with pytest.raises(InputError, match=re.escape("it needs root, or `ulimit -r 10` where an administrator")):
+        realtime.use((name,))
+
+
+def test_the_kernels_throttle_is_told_in_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    runtime, period = tmp_path / "runtime", tmp_path / "period"
+    monkeypatch.setattr(realtime, "RUNTIME", runtime)
+    monkeypatch.setattr(realtime, "PERIOD", period)
+    monkeypatch.setattr("backwater._core.processors", lambda: 2)
+    assert realtime.throttle() is None, "a kernel without it"
+    runtime.write_text("950000\n")
+    period.write_text("1000000\n")
+    assert "for 50 ms of each 1 s; `sysctl kernel.sched_rt_runtime_us=-1` lifts that" in str(realtime.throttle())
+    for text in ("-1", "1000000"):
+        runtime.write_text(text)
+        assert realtime.throttle() is None
+    runtime.write_text("950000")
+    monkeypatch.setattr("backwater._core.processors", lambda: 1)
+    assert realtime.throttle() is None, "with one processor the lab does not wait awake"
