@@ -61,29 +61,25 @@ impl Meter {
         [Some(self.warm), Some(self.until), sample].into_iter().flatten().filter(later).min().unwrap_or(Instant::NEVER)
     }
 
-    /// Runs the fabric up to `end`, and measures it on the way.
-    pub fn run<D: DataPlane<Extension = ()>, N: Nic<Frames>>(
-        &mut self,
-        fabric: &mut Fabric<D, N>,
-        end: Instant,
-        deliver: &mut impl FnMut(Instant, u16, &[u8]),
-    ) {
-        while self.next <= end {
-            let now = self.next;
-            fabric.run(now, deliver);
-            for (at, window) in [self.warm, self.until].into_iter().zip(&mut self.windows) {
-                if now == at {
-                    *window = Some(fabric.stats(now));
-                }
+    /// Time of the next measurement; [`Instant::NEVER`] after the last.
+    pub fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Makes the measurement of [`Meter::next`], up to which the fabric has run.
+    pub fn measure<D: DataPlane<Extension = ()>, N: Nic<Frames>>(&mut self, fabric: &mut Fabric<D, N>) {
+        let now = self.next;
+        for (at, window) in [self.warm, self.until].into_iter().zip(&mut self.windows) {
+            if now == at {
+                *window = Some(fabric.stats(now));
             }
-            let period = self.scenario.measure.sample;
-            if period > Duration::ZERO && now >= self.warm && now.0.is_multiple_of(period.0) {
-                let (samples, measure) = (&mut self.samples, &self.scenario.measure);
-                fabric.switches(&mut |switch| samples.sample(measure, now, switch));
-            }
-            self.next = self.after(Some(now));
         }
-        fabric.run(end, deliver);
+        let period = self.scenario.measure.sample;
+        if period > Duration::ZERO && now >= self.warm && now.0.is_multiple_of(period.0) {
+            let (samples, measure) = (&mut self.samples, &self.scenario.measure);
+            fabric.switches(&mut |switch| samples.sample(measure, now, switch));
+        }
+        self.next = self.after(Some(now));
     }
 
     /// Turns the measurements into an outcome, without its flows and its digest.

@@ -1,6 +1,6 @@
 //! A host of the fabric: the simulator's NIC, whose flows are queues of frames that programs send.
 
-use crate::fabric::agenda::Event;
+use crate::fabric::agenda::{Event, Place};
 use crate::fabric::links::{Alarm, Port, Shared, lose};
 use crate::frames::{Frames, Waiting};
 use crate::ip::{FiveTuple, Seen};
@@ -10,7 +10,8 @@ use backwater_fabric::HostPlan;
 use backwater_nic::{Context, Flow, Flows, NewFlow, Nic, NicParams};
 use backwater_transport::{Sender, Source};
 use backwater_types::{DropReason, Duration, Instant, Kind, Packet, flags};
-use std::collections::{HashMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// Frames of one flow that may wait in its NIC. A program that sends more loses them, as at a socket's buffer.
 const FLOW_ROOM: usize = 8_192;
@@ -21,8 +22,6 @@ const IDLE: Duration = Duration::from_us(10_000);
 /// A frame of a program, ready for the NIC.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// Time at which the frame enters the NIC.
-    pub(super) at: Instant,
     /// The frame.
     pub(super) handle: Handle,
     /// What the lab read of it.
@@ -42,10 +41,10 @@ pub(super) struct HostNode<N: Nic<Frames>> {
     port: Port,
     flows: Flows<Frames, N::Flow>,
     /// Slot of each flow that has sent.
-    names: HashMap<FiveTuple, u32>,
+    names: FxHashMap<FiveTuple, u32>,
     /// Earliest time at which idle flows are looked for again.
     next_sweep: Instant,
-    entries: VecDeque<Entry>,
+    entries: VecDeque<(Place, Entry)>,
     alarm: Alarm,
     changes: VecDeque<Instant>,
     held: PauseStats,
@@ -75,7 +74,7 @@ impl<N: Nic<Frames>> HostNode<N> {
             nic: N::new(plan.nic),
             port: Port::new(plan.port),
             flows: Flows::default(),
-            names: HashMap::new(),
+            names: FxHashMap::default(),
             next_sweep: Instant::ZERO,
             entries: VecDeque::new(),
             alarm,
@@ -86,15 +85,26 @@ impl<N: Nic<Frames>> HostNode<N> {
         }
     }
 
-    /// Queues a frame that a program has sent, which enters the NIC at its time. Frames come in order of time.
-    pub(super) fn queue(&mut self, entry: Entry, shared: &mut Shared) {
-        shared.agenda.push(entry.at, Event::Enter(self.id));
-        self.entries.push_back(entry);
+    /// The link into this host.
+    pub(super) fn link_in(&self) -> u32 {
+        self.port.link_in
+    }
+
+    /// Queues a frame that a program sent at `at`, when it enters the NIC. It does not overtake earlier ones.
+    pub(super) fn queue(&mut self, at: Instant, entry: Entry, shared: &mut Shared) {
+        let place = shared.agenda.place(self.entries.back().map_or(at, |(last, _)| last.at().max(at)));
+        if self.entries.is_empty() {
+            shared.agenda.push_at(place, Event::Enter(self.id));
+        }
+        self.entries.push_back((place, entry));
     }
 
     /// Lets the next frame enter the NIC.
     pub(super) fn enter(&mut self, now: Instant, hosts: &mut HostsShared, shared: &mut Shared) {
-        let Some(Entry { handle, seen, dst, wire, class, .. }) = self.entries.pop_front() else { return };
+        let Some((_, Entry { handle, seen, dst, wire, class })) = self.entries.pop_front() else { return };
+        if let Some((place, _)) = self.entries.front() {
+            shared.agenda.push_at(*place, Event::Enter(self.id));
+        }
         let slot = self.slot(now, &seen.flow, dst, class, hosts, shared);
         let flags = if seen.ect { flags::ECT } else { 0 }
             | if seen.ce { flags::CE } else { 0 }
@@ -170,7 +180,7 @@ impl<N: Nic<Frames>> HostNode<N> {
 
     /// Handles the arrival of the next packet on the link: obeys a control frame, and returns any other packet.
     pub(super) fn arrive(&mut self, now: Instant, hosts: &mut HostsShared, shared: &mut Shared) -> Option<Packet> {
-        let packet = shared.in_flight[self.port.link_in as usize].pop_front()?;
+        let packet = shared.take(now, self.port.link_in, (self.id, 0))?;
         shared.packet_hops += 1;
         let Some(frame) = packet.control() else { return Some(packet) };
         self.held.on_control(now, frame);

@@ -1,6 +1,6 @@
 //! Links: frames between nodes, and the alarms of a node's ports and its timer.
 
-use crate::fabric::agenda::{Agenda, Event};
+use crate::fabric::agenda::{Agenda, Event, Place};
 use crate::slab::{Handle, Slab};
 use backwater_counters::stats::{Drops, Sent};
 use backwater_fabric::wire::Wire;
@@ -11,12 +11,40 @@ use std::collections::VecDeque;
 pub(super) struct Shared {
     /// Pending events.
     pub(super) agenda: Agenda,
-    /// `[direction of a link]`: packets that are on it.
-    pub(super) in_flight: Vec<VecDeque<Packet>>,
+    /// `[direction of a link]`: packets that are on it, in the order in which they arrive.
+    pub(super) in_flight: Vec<VecDeque<(Place, Packet)>>,
     /// Store of frames.
     pub(super) slab: Slab,
     /// Packets that fully crossed a link.
     pub(super) packet_hops: u64,
+}
+
+impl Shared {
+    /// Takes the packet whose arrival on a link, at `port` of `node`, is due. The arrival of the next one becomes an event.
+    pub(super) fn take(&mut self, now: Instant, link: u32, (node, port): (u32, PortId)) -> Option<Packet> {
+        let packets = &mut self.in_flight[link as usize];
+        let (_, packet) = packets.pop_front_if(|(place, _)| place.at() <= now)?;
+        if let Some((place, _)) = packets.front() {
+            self.agenda.push_at(*place, Event::Arrival(node, port));
+        }
+        Some(packet)
+    }
+
+    /// Puts a packet on a link, which arrives at `port` of `node` at `at`, after all that arrive until then.
+    pub(super) fn put(&mut self, at: Instant, link: u32, (node, port): (u32, PortId), packet: &Packet) {
+        let place = self.agenda.place(at);
+        let packets = &mut self.in_flight[link as usize];
+        let later = packets.iter().rev().take_while(|(other, _)| other.at() > at).count();
+        if later == packets.len() {
+            self.agenda.push_at(place, Event::Arrival(node, port));
+        }
+        packets.insert(packets.len() - later, (place, *packet));
+    }
+
+    /// Time of the next arrival on a link; [`Instant::NEVER`] if nothing is on it.
+    pub(super) fn next_arrival(&self, link: u32) -> Instant {
+        self.in_flight[link as usize].front().map_or(Instant::NEVER, |(place, _)| place.at())
+    }
 }
 
 /// A port: its outgoing wire, and the time of its next poll.
@@ -70,8 +98,7 @@ impl Port {
             Some(reason) => lose(packet, reason, &mut shared.slab, drops),
             None => {
                 let to = self.wire.target;
-                shared.in_flight[to.link as usize].push_back(*packet);
-                shared.agenda.push(at, Event::Arrival(to.node, to.port));
+                shared.put(at, to.link, (to.node, to.port), packet);
             }
         }
         self.busy_until

@@ -24,7 +24,7 @@ use backwater_nic::Nic;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
 use backwater_schemes::{AckClass, Switch as Table};
-use backwater_types::{Instant, PintShape, PortId, flags};
+use backwater_types::{Duration, Instant, PintShape, PortId, SerTime, flags};
 use host::{Entry, HostNode, HostsShared};
 use links::Shared;
 use outside::{Emitted, Outside, Part};
@@ -62,12 +62,24 @@ pub struct Fabric<D, N: Nic<Frames>> {
     emitted: Emitted,
     /// Longest frame, Ethernet header included.
     longest: usize,
+    /// Least time that a frame takes on a link.
+    shortest_hop: Duration,
     /// Highest traffic class.
     classes: u8,
     /// `[host][reason]`: frames that were not carried.
     refused: Vec<[u64; Refused::COUNT]>,
     /// Time up to which events were handled.
     reached: Instant,
+}
+
+/// A frame that has reached its host.
+#[derive(Debug)]
+pub struct Delivered {
+    /// Time at which it did.
+    pub at: Instant,
+    /// The host.
+    pub host: u16,
+    handle: Handle,
 }
 
 impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
@@ -123,6 +135,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
             emitted: Emitted::default(),
             shared,
             longest,
+            shortest_hop: shortest_hop(graph),
             reached: Instant::ZERO,
         }
     }
@@ -145,19 +158,32 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
         let handle = self.shared.slab.put(frame).ok_or(Refused::NoRoom)?;
         let wire = (frame.len() as u16).max(ip::SMALLEST_WIRE);
         let class = (frame[ip::ETHERNET + 1] >> 5).min(self.classes);
-        let entry = Entry { at: at.max(self.reached), handle, seen, dst, wire, class };
-        self.hosts[host as usize].queue(entry, &mut self.shared);
+        let entry = Entry { handle, seen, dst, wire, class };
+        self.hosts[host as usize].queue(at.max(self.reached), entry, &mut self.shared);
         Ok(())
     }
 
     /// Handles all events up to `until`, and passes every frame that reaches a host to `deliver`, with its time.
     pub fn run(&mut self, until: Instant, deliver: &mut impl FnMut(Instant, u16, &[u8])) {
+        while let Some(frame) = self.deliver(until) {
+            deliver(frame.at, frame.host, self.bytes(&frame));
+            self.free(frame);
+        }
+    }
+
+    /// Handles events up to `until`, but none after one by which a frame reaches a host. The frame stays in the store
+    /// until the caller [frees](Fabric::free) it. `None`: all events up to `until` were handled.
+    pub fn deliver(&mut self, until: Instant) -> Option<Delivered> {
         while let Some((now, event)) = self.shared.agenda.pop(until) {
             self.reached = now;
             let (hosts, shared) = (&mut self.hosts_shared, &mut self.shared);
             match event {
                 Event::Enter(host) => self.hosts[host as usize].enter(now, hosts, shared),
-                Event::Arrival(node, port) => self.arrive(now, node as usize, port, deliver),
+                Event::Arrival(node, port) => {
+                    if let Some(handle) = self.arrive(now, node as usize, port) {
+                        return Some(Delivered { at: now, host: node as u16, handle });
+                    }
+                }
                 Event::Poll(node, port) => match self.hosts.get_mut(node as usize) {
                     Some(host) => host.poll(now, hosts, shared),
                     None => self.switches[node as usize - self.first].poll(now, port, shared),
@@ -174,28 +200,52 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
             }
         }
         self.reached = self.reached.max(until);
+        None
     }
 
-    fn arrive(&mut self, now: Instant, node: usize, port: PortId, deliver: &mut impl FnMut(Instant, u16, &[u8])) {
+    /// Lets the next packet of a link arrive at a node. Returns the frame of a packet that has reached its host.
+    fn arrive(&mut self, now: Instant, node: usize, port: PortId) -> Option<Handle> {
         if let Some(link) = node.checked_sub(self.nodes) {
-            return self.leave(now, link);
+            self.leave(now, link);
+            return None;
         }
         let (hosts, shared) = (&mut self.hosts_shared, &mut self.shared);
         let Some(host) = self.hosts.get_mut(node) else {
-            return self.switches[node - self.first].arrive(now, port, shared);
+            self.switches[node - self.first].arrive(now, port, shared);
+            return None;
         };
-        let Some(packet) = host.arrive(now, hosts, shared) else { return };
-        let Some(handle) = Handle::of(&packet) else { return };
+        let packet = host.arrive(now, hosts, shared)?;
+        let handle = Handle::of(&packet)?;
         if packet.has(flags::CE) {
-            ip::mark(self.shared.slab.bytes_mut(&handle));
+            ip::mark(shared.slab.bytes_mut(&handle));
         }
-        deliver(now, node as u16, self.shared.slab.bytes(&handle));
-        self.shared.slab.free(handle);
+        Some(handle)
+    }
+
+    /// Returns the bytes of a frame that has reached its host.
+    pub fn bytes(&self, frame: &Delivered) -> &[u8] {
+        self.shared.slab.bytes(&frame.handle)
+    }
+
+    /// Frees a frame that has reached its host.
+    pub fn free(&mut self, frame: Delivered) {
+        self.shared.slab.free(frame.handle);
     }
 
     /// Time of the next event; [`Instant::NEVER`] if nothing is pending.
     pub fn next(&self) -> Instant {
         self.shared.agenda.next()
+    }
+
+    /// Earliest time at which a frame can leave the fabric, for a host or another part, if no more come in;
+    /// [`Instant::NEVER`] if none can. Until then no event shows outside.
+    pub fn next_out(&self) -> Instant {
+        let hosts = self.hosts.iter().map(|host| host.link_in());
+        let ways = hosts.chain(self.outside.iter().map(|outside| outside.ways[1]));
+        let leaves = ways.map(|way| self.shared.next_arrival(way)).min().unwrap_or(Instant::NEVER);
+        // All other frames cross a link after some later event.
+        let next = self.next();
+        leaves.min(if next == Instant::NEVER { next } else { next + self.shortest_hop })
     }
 
     /// Time up to which events were handled.
@@ -249,4 +299,11 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
         let hosts: Vec<PortStats> = self.hosts.iter_mut().map(|host| host.stats(now)).collect();
         hosts.into_iter().chain(self.switches.iter_mut().flat_map(|switch| switch.stats(now))).collect()
     }
+}
+
+/// Least time that a frame takes on a link.
+fn shortest_hop(graph: &Graph) -> Duration {
+    let smallest = ip::SMALLEST_WIRE.into();
+    let hops = graph.links.iter().map(|link| link.delay + SerTime::of(link.rate).of_bytes(smallest));
+    hops.min().unwrap_or(Duration::ZERO)
 }

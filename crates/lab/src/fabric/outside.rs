@@ -54,7 +54,7 @@ pub(super) struct Outside {
     node: u32,
     port: PortId,
     /// Direction of the link into the node, and out of it.
-    ways: [u32; 2],
+    pub(super) ways: [u32; 2],
     bounds: Port,
     /// Longest frame of a host.
     longest: usize,
@@ -181,8 +181,7 @@ pub(super) fn outside(
 impl Outside {
     /// Lets a packet arrive at the node.
     fn arrives(&self, at: Instant, packet: Packet, shared: &mut Shared) {
-        shared.in_flight[self.ways[0] as usize].push_back(packet);
-        shared.agenda.push(at, Event::Arrival(self.node, self.port));
+        shared.put(at, self.ways[0], (self.node, self.port), &packet);
     }
 
     /// Lets what the watchdog leaves of a control frame arrive.
@@ -309,9 +308,9 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
 
     /// Lets the next packet of a link leave for another part.
     pub(super) fn leave(&mut self, now: Instant, link: usize) {
-        let Fabric { outside, emitted, shared, .. } = self;
-        let outside = &mut outside[link];
-        let Some(packet) = shared.in_flight[outside.ways[1] as usize].pop_front() else { return };
+        let Fabric { outside, emitted, shared, nodes, .. } = self;
+        let (outside, neighbour) = (&mut outside[link], ((*nodes + link) as u32, 0));
+        let Some(packet) = shared.take(now, outside.ways[1], neighbour) else { return };
         let mut emit = |body: Body| emitted.push(now, link, &Frame { source: outside.address, body });
         if let Some(frame) = packet.control() {
             return emit(Body::Control(frame));

@@ -72,8 +72,8 @@ impl<D: DataPlane<Extension = ()>> SwitchNode<D> {
 
     /// Handles the arrival of the next packet on the link into `ingress`.
     pub(super) fn arrive(&mut self, now: Instant, ingress: PortId, shared: &mut Shared) {
-        let link = self.links.ports[ingress as usize].link_in as usize;
-        let Some(packet) = shared.in_flight[link].pop_front() else { return };
+        let link = self.links.ports[ingress as usize].link_in;
+        let Some(packet) = shared.take(now, link, (self.links.id, ingress)) else { return };
         shared.packet_hops += 1;
         if packet.kind == Kind::Control {
             if let Some(frame) = packet.control() {

@@ -20,7 +20,8 @@ pub struct Clock {
 pub struct Now {
     clock: Clock,
     wall: Wall,
-    system: SystemTime,
+    /// The machine's time since the epoch, by which the kernel stamps frames.
+    system: Duration,
 }
 
 impl Clock {
@@ -41,7 +42,8 @@ impl Clock {
 
     /// Reads the clock.
     pub fn now(&self) -> Now {
-        Now { clock: *self, wall: Wall::now(), system: SystemTime::now() }
+        let system = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Now { clock: *self, wall: Wall::now(), system }
     }
 
     /// Returns the time of the network at a time of the machine.
@@ -69,7 +71,7 @@ impl Now {
 
     /// Time of the machine at which the kernel stamped a frame.
     pub fn stamped(&self, since_epoch: Duration) -> Wall {
-        let age = self.system.duration_since(SystemTime::UNIX_EPOCH + since_epoch).unwrap_or(Duration::ZERO);
+        let age = self.system.saturating_sub(since_epoch);
         let age = if age > OLDEST { Duration::ZERO } else { age };
         self.wall.checked_sub(age).unwrap_or(self.wall)
     }

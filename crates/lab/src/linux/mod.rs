@@ -17,6 +17,7 @@ pub use edge::HostCounts;
 pub use flows::Flows;
 pub use network::Network;
 pub use running::{Counts, PortReading, Running};
+pub use sys::Ring;
 
 use std::fmt;
 use std::io;

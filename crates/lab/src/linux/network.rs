@@ -62,9 +62,17 @@ impl Network {
         hosts.try_for_each(|host| host.namespace.within(both)).during(format!("cannot let hosts use {name}"), "")
     }
 
-    /// Takes the fabric's ends of all links.
-    pub(super) fn take_rings(&mut self) -> Vec<Ring> {
+    /// Takes the fabric's ends of all links. [`Running::start`](super::Running::start) does so too.
+    pub fn take_rings(&mut self) -> Vec<Ring> {
         self.hosts.iter_mut().filter_map(|host| host.ring.take()).collect()
+    }
+
+    /// Opens the host's end of its link, beside the host's network stack.
+    ///
+    /// # Errors
+    /// If the system refuses a socket.
+    pub fn host_ring(&self, host: u16, longest: usize) -> io::Result<Ring> {
+        self.within(host, || Ring::open(number_of(INTERFACE)?, longest))
     }
 
     /// Returns another descriptor of each host's namespace.

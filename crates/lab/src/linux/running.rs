@@ -18,7 +18,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant as Wall};
 
 /// Longest sleep of the loop.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
@@ -60,6 +60,8 @@ pub struct Counts {
     pub packet_hops: u64,
     /// Every port: hosts first, then switches port by port.
     pub ports: Vec<PortReading>,
+    /// Time that the loop waited awake, where a processor was free. It did no work then.
+    pub awake: Duration,
 }
 
 /// A port of the fabric at one time.
@@ -92,8 +94,14 @@ impl Running {
         let (stop, counts_anew, now) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU64::new(0));
         let shared = Arc::new(Shared { stop, counts_anew, wake, now, counts: Mutex::default() });
         let rings = network.take_rings();
-        let work =
-            Loop { fabric, meter, edges: rings.into_iter().map(Edge::new).collect(), clock, shared: shared.clone() };
+        let work = Loop {
+            fabric,
+            meter,
+            edges: rings.into_iter().map(Edge::new).collect(),
+            clock,
+            awake: Duration::ZERO,
+            shared: shared.clone(),
+        };
         let thread = thread::Builder::new().name("fabric".into()).spawn(move || work.run());
         Ok(Running { shared, thread: Some(thread.during("cannot start the fabric", "")?), clock })
     }
@@ -154,6 +162,8 @@ struct Loop<D, N: Nic<Frames>> {
     meter: Option<Meter>,
     edges: Vec<Edge>,
     clock: Clock,
+    /// Time that the loop waited awake.
+    awake: Duration,
     shared: Arc<Shared>,
 }
 
@@ -166,17 +176,17 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
         let mut sleep = Sleep::over(links.chain([self.shared.wake.as_fd()]));
         while !self.shared.stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
+            let mut until = now.network();
+            let mut waits = false;
             for (host, edge) in (0..).zip(&mut self.edges) {
-                edge.take_in(host, &now, &self.clock, &mut self.fabric);
+                if let Some(first) = edge.take_in(host, &now, &self.clock, &mut self.fabric) {
+                    // A frame that still waits has to enter before later events happen.
+                    (until, waits) = (until.min(first), true);
+                }
             }
-            let edges = &mut self.edges;
-            let mut deliver = |due, host: u16, frame: &[u8]| edges[usize::from(host)].keep(due, frame);
-            match &mut self.meter {
-                Some(meter) => meter.run(&mut self.fabric, now.network(), &mut deliver),
-                None => self.fabric.run(now.network(), &mut deliver),
-            }
-            self.edges.iter_mut().for_each(|edge| edge.send(&self.clock));
-            self.shared.now.store(now.network().0, Ordering::Relaxed);
+            self.carry(until);
+            self.edges.iter_mut().for_each(|edge| edge.send(&self.clock, &mut self.fabric));
+            self.shared.now.store(self.fabric.reached().0, Ordering::Relaxed);
             if now.network() >= publish_at {
                 publish_at = self.clock.network(now.wall() + LONGEST_SLEEP);
                 if self.shared.counts_anew.swap(false, Ordering::Relaxed) {
@@ -185,15 +195,32 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
                 self.publish();
                 wakes_early = has_free_processor();
             }
-            self.wait(&mut sleep, wakes_early);
+            if !waits {
+                self.wait(&mut sleep, wakes_early);
+            }
         }
         self.publish();
         self.meter.take().map(|meter| meter.outcome(&mut self.fabric))
     }
 
-    /// Waits for the next event of the fabric, the next frame, or the end.
-    fn wait(&self, sleep: &mut Sleep, wakes_early: bool) {
-        let until = self.clock.wall(self.fabric.next());
+    /// Runs the fabric up to `until`, measures it on the way, and keeps the frames that reach hosts at their edges.
+    fn carry(&mut self, until: Instant) {
+        loop {
+            let pause = self.meter.as_ref().map_or(Instant::NEVER, Meter::next);
+            while let Some(frame) = self.fabric.deliver(until.min(pause)) {
+                self.edges[usize::from(frame.host)].keep(frame);
+            }
+            match &mut self.meter {
+                Some(meter) if pause <= until => meter.measure(&mut self.fabric),
+                _ => return,
+            }
+        }
+    }
+
+    /// Waits until a frame can be due at a host, the next frame comes from one, or the end. What happens inside until then
+    /// happens at its time all the same.
+    fn wait(&mut self, sleep: &mut Sleep, wakes_early: bool) {
+        let until = self.clock.wall(self.fabric.next_out());
         let now = self.clock.now().wall();
         let span = until.map_or(LONGEST_SLEEP, |until| until.saturating_duration_since(now).min(LONGEST_SLEEP));
         let asleep = if wakes_early { span.saturating_sub(AWAKE) } else { span };
@@ -201,9 +228,13 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
             return;
         }
         let Some(until) = until.filter(|_| wakes_early && span < LONGEST_SLEEP) else { return };
-        while self.clock.now().wall() < until && !self.edges.iter().any(|edge| edge.ring.has_frame()) {
+        let from = Wall::now();
+        let mut now = from;
+        while now < until && !self.edges.iter().any(|edge| edge.ring.has_frame()) {
             std::hint::spin_loop();
+            now = Wall::now();
         }
+        self.awake += now - from;
     }
 
     fn publish(&mut self) {
@@ -218,6 +249,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
             dropped: fabric.dropped(),
             packet_hops: fabric.packet_hops(),
             ports,
+            awake: self.awake,
         };
     }
 

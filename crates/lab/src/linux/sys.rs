@@ -23,19 +23,19 @@ const HEADER: usize = 128;
 
 /// State of a frame beside its bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stamp {
+pub struct Stamp {
     /// Time at which the kernel received it, since the epoch.
-    pub(super) at: Duration,
+    pub at: Duration,
     /// Whether it had a VLAN tag, which the kernel has taken off.
-    pub(super) vlan: bool,
+    pub vlan: bool,
     /// Whether its checksum is left to hardware that does not exist.
-    pub(super) unfinished: bool,
+    pub unfinished: bool,
     /// Bytes of the frame on the link, more than the ring holds if it was cut.
-    pub(super) length: usize,
+    pub length: usize,
 }
 
 /// A packet socket on one interface, with a ring of received frames.
-pub(super) struct Ring {
+pub struct Ring {
     socket: OwnedFd,
     map: NonNull<u8>,
     bytes: usize,
@@ -106,7 +106,7 @@ impl Ring {
     }
 
     /// Whether a frame has come.
-    pub(super) fn has_frame(&self) -> bool {
+    pub fn has_frame(&self) -> bool {
         self.status(self.next).load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
 
@@ -116,39 +116,51 @@ impl Ring {
         unsafe { AtomicU32::from_ptr(self.map.as_ptr().add(number as usize * self.room).cast()) }
     }
 
-    /// Passes every frame that has come to `see`, and gives its room back to the kernel. Returns their number.
-    pub(super) fn receive(&mut self, mut see: impl FnMut(&[u8], Stamp)) -> usize {
-        let mut count = 0;
-        loop {
-            let state = self.status(self.next).load(Ordering::Acquire);
-            if state & libc::TP_STATUS_USER == 0 {
-                return count;
-            }
-            // SAFETY: the kernel has handed the frame over, and says where its bytes are. They are kept inside its room.
-            let (bytes, stamp) = unsafe {
-                let room = self.map.as_ptr().add(self.next as usize * self.room);
-                let header = &*room.cast::<libc::tpacket2_hdr>();
-                let start = usize::from(header.tp_mac).min(self.room);
-                let length = (header.tp_snaplen as usize).min(self.room - start);
-                let bytes = std::slice::from_raw_parts(room.add(start), length);
-                let at = Duration::new(header.tp_sec.into(), header.tp_nsec.min(999_999_999));
-                let stamp = Stamp {
-                    at,
-                    vlan: state & libc::TP_STATUS_VLAN_VALID != 0,
-                    unfinished: state & libc::TP_STATUS_CSUMNOTREADY != 0,
-                    length: header.tp_len as usize,
-                };
-                (bytes, stamp)
+    /// Frames that have come, in order. They stay until [`Ring::release`].
+    pub fn pending(&self) -> impl Iterator<Item = (&[u8], Stamp)> {
+        (0..FRAMES).map_while(|ahead| self.frame((self.next + ahead) % FRAMES))
+    }
+
+    /// Frame in a room, if the kernel has handed one over.
+    fn frame(&self, number: u32) -> Option<(&[u8], Stamp)> {
+        let state = self.status(number).load(Ordering::Acquire);
+        if state & libc::TP_STATUS_USER == 0 {
+            return None;
+        }
+        // SAFETY: the kernel has handed the frame over, and says where its bytes are. They are kept inside its room, and
+        // nothing changes them until the room is given back, which needs the ring alone.
+        unsafe {
+            let room = self.map.as_ptr().add(number as usize * self.room);
+            let header = &*room.cast::<libc::tpacket2_hdr>();
+            let start = usize::from(header.tp_mac).min(self.room);
+            let length = (header.tp_snaplen as usize).min(self.room - start);
+            let stamp = Stamp {
+                at: Duration::new(header.tp_sec.into(), header.tp_nsec.min(999_999_999)),
+                vlan: state & libc::TP_STATUS_VLAN_VALID != 0,
+                unfinished: state & libc::TP_STATUS_CSUMNOTREADY != 0,
+                length: header.tp_len as usize,
             };
-            see(bytes, stamp);
-            self.status(self.next).store(libc::TP_STATUS_KERNEL, Ordering::Release);
-            self.next = if self.next + 1 == FRAMES { 0 } else { self.next + 1 };
-            count += 1;
+            Some((std::slice::from_raw_parts(room.add(start), length), stamp))
+        }
+    }
+
+    /// Gives the rooms of the first `count` pending frames back to the kernel.
+    pub fn release(&mut self, count: usize) {
+        for _ in 0..count {
+            let status = self.status(self.next);
+            if status.load(Ordering::Relaxed) & libc::TP_STATUS_USER == 0 {
+                return;
+            }
+            status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+            self.next = (self.next + 1) % FRAMES;
         }
     }
 
     /// Frames that found no room in the ring since the last call.
-    pub(super) fn overflowed(&self) -> io::Result<u32> {
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn overflowed(&self) -> io::Result<u32> {
         // SAFETY: zero is a valid value, and the kernel writes at most `length` bytes.
         unsafe {
             let mut stats: libc::tpacket_stats = mem::zeroed();
@@ -165,16 +177,15 @@ impl Ring {
         }
     }
 
-    /// Sends frames, `bytes` with the end of each, by as few calls as the kernel allows. Returns how many it took.
-    pub(super) fn send(&mut self, bytes: &[u8], ends: &[usize]) -> io::Result<usize> {
+    /// Sends frames by as few calls as the kernel allows. Returns how many it took.
+    ///
+    /// # Errors
+    /// If it takes not even the first.
+    pub fn send<'a>(&mut self, frames: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         self.slices.clear();
         self.headers.clear();
-        let mut start = 0;
-        for end in ends {
-            let frame = &bytes[start..*end];
-            self.slices.push(libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() });
-            start = *end;
-        }
+        let slice = |frame: &[u8]| libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() };
+        self.slices.extend(frames.map(slice));
         for slice in &mut self.slices {
             // SAFETY: zero is a valid header, whose fields are then set.
             let mut header: libc::mmsghdr = unsafe { mem::zeroed() };
@@ -185,7 +196,7 @@ impl Ring {
         let mut sent = 0;
         while sent < self.headers.len() {
             let rest = &mut self.headers[sent..];
-            // SAFETY: every header points to a slice, and every slice to bytes that the kernel only reads.
+            // SAFETY: every header points to a slice, and every slice to bytes that live for `'a` and that the kernel only reads.
             let result = unsafe { libc::sendmmsg(self.socket.as_raw_fd(), rest.as_mut_ptr(), rest.len() as u32, 0) };
             match check(result) {
                 Ok(0) => break,
