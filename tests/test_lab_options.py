@@ -118,12 +118,24 @@ def policies(process: int) -> dict[str, int]:
 
 
 @pytest.mark.usefixtures("allowed")
-def test_the_fabric_has_real_time_priority_where_the_system_allows_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "threads"),
+    [
+        (["--for", "60"], {"fabric"}),
+        (["--set", "run.duration=20 ms"], {"fabric", "send", "receive"}),
+    ],
+    ids=["programs", "own flows"],
+)
+def test_the_labs_threads_have_real_time_priority_where_the_system_allows_it(
+    tmp_path: Path, words: list[str], threads: set[str]
+) -> None:
     path = tmp_path / "four.toml"
     path.write_text(SCENARIO)
-    lab = start(path, "--for", "60", "--realtime")
+    lab = start(path, *words, *(() if "--for" in words else ("--out", tmp_path / "out")), "--realtime")
     until = time.monotonic() + 30
-    while lab.poll() is None and policies(lab.pid).get("fabric") != os.SCHED_FIFO and time.monotonic() < until:
+    while lab.poll() is None and time.monotonic() < until:
+        if {name for name, policy in policies(lab.pid).items() if policy == os.SCHED_FIFO} >= threads:
+            break
         time.sleep(0.05)
     if lab.poll() is not None:
         said = lab.communicate()[1]
@@ -133,8 +145,8 @@ def test_the_fabric_has_real_time_priority_where_the_system_allows_it(tmp_path: 
     found = policies(lab.pid)
     lab.kill()
     lab.communicate()
-    assert found["fabric"] == os.SCHED_FIFO
-    assert {policy for name, policy in found.items() if name != "fabric"} == {os.SCHED_OTHER}, "programs and Python"
+    assert {name for name, policy in found.items() if policy == os.SCHED_FIFO} == threads
+    assert set(found.values()) == {os.SCHED_FIFO, os.SCHED_OTHER}, "programs and Python"
 
 
 def test_a_priority_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

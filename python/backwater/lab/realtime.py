@@ -10,8 +10,9 @@ from pathlib import Path
 from backwater import _core
 from backwater._core import InputError
 
-THREADS = ("fabric", "send")
-"""Threads whose lateness decides whether a run is faithful: that of switches and NICs, and the sender of own flows."""
+THREADS = ("fabric", "send", "receive")
+"""Threads that a run depends on: that of switches and NICs, and the sender of own flows. The lateness of both decides
+whether it is faithful. A receiver that waited for other processes would lose datagrams, as its sockets hold some 90."""
 PRIORITY = 10
 """Of 1 to 99 for SCHED_FIFO. Any of them goes before all ordinary processes."""
 STARTING_S = 5.0
