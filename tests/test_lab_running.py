@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -105,6 +106,32 @@ def test_a_shell_has_a_terminal_and_job_control(lab: subprocess.Popen[str]) -> N
     assert b"job control" not in said, "a shell says so if it has none"
 
 
+@pytest.mark.parametrize(
+    ("ends", "said", "code"),
+    [("lab", b"The lab has ended.", 0), ("top", b"Interrupted: the lab goes on", 130)],
+)
+def test_top_draws_until_the_lab_ends_or_a_key_is_pressed(
+    lab: subprocess.Popen[str], ends: str, said: bytes, code: int
+) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "backwater", "lab", "top", "--lab", str(lab.pid)])
+    shown, until = b"", time.monotonic() + 60
+    with contextlib.suppress(OSError):  # A terminal whose other end is closed.
+        while select.select([terminal], [], [], until - time.monotonic())[0] and (part := os.read(terminal, 65536)):
+            before, shown = shown, shown + part
+            if shown.count(b"switch0 to host3") >= 2 > before.count(b"switch0 to host3"):
+                if ends == "lab":
+                    lab.kill()
+                else:
+                    os.write(terminal, b"\x03")
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == code, shown
+    assert said in shown
+    assert b"\x1b[?1049h" not in shown, "a screen that somebody has to leave"
+    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l"), "the cursor is there again"
+
+
 def test_what_runs_in_a_shell_ends_with_the_lab(lab: subprocess.Popen[str]) -> None:
     command = [sys.executable, "-m", "backwater", "lab", "shell", "--lab", str(lab.pid), "host1", "--"]
     code = "import time; print('here', flush=True); time.sleep(600)"
@@ -139,7 +166,7 @@ def test_top_shows_what_waits_and_who_is_paused(lab: subprocess.Popen[str]) -> N
     assert sum(by_name[host, "switch0"]["queues_paused"] for host in ("host0", "host1")) > 0
     assert by_name["host2", "switch0"]["queued_bytes"] is None
     printed = ask(lab, "top", "--once").stdout
-    assert re.search(r"switch0 to host3 *│ *[0-9]+ % │ *[0-9.]+ Mb/s │", printed), printed
+    assert re.search(r"switch0 to host3 +[0-9]+ % +[0-9.]+ Mb/s +[0-9.]+ KB ", printed), printed
     assert "four: " in printed
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from backwater import signals
 from backwater.cli.lab_shell import Lab
 from backwater.cli.later import when_used
 from backwater.cli.options import Json
@@ -50,8 +51,9 @@ def top(
         if once or not terminal.out.is_terminal:
             terminal.out.print(table(found, None))
             return
-        shown = terminal.Live(table(found, room()), console=terminal.out, screen=True, auto_refresh=False)
-        with contextlib.suppress(control.Ended), shown:
+        # A signal ends this process at once, so the screen is not one that has to be left.
+        shown = terminal.Live(table(found, room()), console=terminal.out, auto_refresh=False, transient=True)
+        with signals.during(None, lambda: "the lab goes on"), contextlib.suppress(control.Ended), shown:
             while True:
                 time.sleep(PERIOD_S)
                 before, now = now, running.ask(ask="reading")
@@ -71,6 +73,8 @@ def table(found: watching.Reading, most: int | None) -> Any:
     idle = len(found.ports) - len(busy)
     left_out = f", {len(busy) - len(shown)} more" if len(shown) < len(busy) else ""
     made = terminal.Table(
+        box=None,  # It fits into 80 columns.
+        padding=(0, 2, 0, 0),
         title=f"{found.name}: {terminal.span(found.network_s)} of the scenario, {found.frames_inside:,} frames inside, "
         f"{found.frames_dropped:,} dropped",
         title_justify="left",
@@ -78,9 +82,9 @@ def table(found: watching.Reading, most: int | None) -> Any:
         caption=f"{terminal.some(idle, 'port')} idle{left_out}",
         caption_justify="left",
     )
-    made.add_column("port")
-    for heading in ("use", "rate", "waiting", "flows", "queues paused", "port paused", "pauses", "dropped"):
-        made.add_column(heading, justify="right")
+    made.add_column("port", no_wrap=True)
+    for heading in ("use", "rate", "waiting", "flows", "paused", "pauses", "drops"):
+        made.add_column(heading, justify="right", no_wrap=True)
     for port in shown:
         made.add_row(
             f"{port.node} to {port.peer}",
@@ -88,9 +92,15 @@ def table(found: watching.Reading, most: int | None) -> Any:
             f"{port.rate_bps / 1e6:.1f} Mb/s",
             "-" if port.queued_bytes is None else terminal.size(port.queued_bytes),
             "-" if port.active_flows is None else str(port.active_flows),
-            f"{port.queues_paused:.1f}" if port.queues_paused else "-",
-            terminal.percent(port.paused) if port.paused else "-",
+            paused(port),
             terminal.count(port.pauses) if port.pauses else "-",
             terminal.count(port.dropped) if port.dropped else "-",
         )
     return made
+
+
+def paused(port: watching.Port) -> str:
+    """Writes how many queues the far end paused, or for which share of the time all of the port."""
+    if port.queues_paused:
+        return f"{port.queues_paused:.1f} queues"
+    return terminal.percent(port.paused) if port.paused else "-"
