@@ -39,7 +39,7 @@ WHEELS := target/dist
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: help setup run lab lab-doctor test test-rust test-python test-long fuzz bench bench-lab bench-page lint tools audit sbom format docs figures rustdoc api results lock wheel clean
+.PHONY: help setup run lab lab-tables lab-doctor test test-rust test-python test-long fuzz bench bench-lab bench-page lint tools audit sbom format docs figures rustdoc api results lock wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -51,6 +51,10 @@ run: setup ## the main job: BFC beside DCTCP and ideal fair queueing; SCALE=smok
 
 lab: setup ## nine TCP senders into one port of real packets, without root: a minute, and a page in runs/lab-incast
 	$(BIN)/backwater lab lab-incast --rate 100 --out runs/lab-incast --force
+
+lab-tables: setup ## the tables of docs/lab.md, from runs with real packets beside simulated ones: some 20 minutes
+	$(BIN)/python tools/lab_tables.py run runs/lab
+	$(BIN)/python tools/lab_tables.py write runs/lab docs/lab.md
 
 lab-doctor: setup ## whether this machine can run `backwater lab`
 	$(BIN)/backwater lab $(CURDIR)/examples/two-schemes.toml --for 0.5 && echo "The lab runs on this machine."
