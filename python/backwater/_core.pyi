@@ -61,6 +61,14 @@ class Outcome:
     digest: str
     events_left_out: int
     """Events in the span that there was no room for."""
+    captures_left_out: int
+    """Packets of captured ports that there was no room for."""
+    def write_capture(self, path: str, ports: list[tuple[str, int, int, int]]) -> int:
+        """Writes a pcapng file; each port has a name, its place in the request, node and port. The packets written.
+
+        # Errors
+        `OSError`.
+        """
     def digests(self) -> str: ...
     """Hexadecimal; covers every table and the summary."""
 
@@ -93,11 +101,13 @@ def start(
     threads: int,
     explain: list[tuple[int, int]] = ...,
     events: tuple[int, int, int] | None = None,
+    capture: tuple[list[tuple[int, int]], int] | None = None,
 ) -> Run:
     """A run.
 
     With `explain`, flows and when each reaches its receiver (ps), it is on one thread and its outcome has tables
-    `waits` and `rates`; with `events`, from, until (ps) and how many at most, a table `events`.
+    `waits` and `rates`; with `events`, from, until (ps) and how many at most, a table `events`;
+    with `capture`, ports (a place among nodes, and a port there) and how many packets at most, `write_capture`.
     """
 
 def estimate(scenario_json: str) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater import _core, disk, experiments, kept, results, sweep, tails
+from backwater.capture import Wanted as Captured
 from backwater.cluster import connected
 from backwater.compute.registry import SCHEMAS
 from backwater.deadlock import search as deadlock
@@ -371,9 +372,20 @@ class Experiment:
         *,
         force: bool = False,
         events: dict[str, Wanted] | None = None,
+        captured: dict[str, Captured] | None = None,
         store: Store | None = None,
         made: Callable[[Path], None] = lambda _: None,
     ) -> Making:
         """Returns the run directory to be made; `made` is called when all runs are there."""
         command = self.command(None if out.parent in disk.scratches else out)
-        return Making(self.plan, self.name, command, out, force=force, events=events, store=store, made=made)
+        return Making(
+            self.plan,
+            self.name,
+            command,
+            out,
+            force=force,
+            events=events,
+            captured=captured,
+            store=store,
+            made=made,
+        )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater import _core, disk, sweep
+from backwater.capture import Wanted as Captured
 from backwater.events import Wanted
 from backwater.results import FORMAT, digest_of
 from backwater.signals import Stop
@@ -38,6 +39,7 @@ class Making:
         *,
         force: bool = False,
         events: dict[str, Wanted] | None = None,
+        captured: dict[str, Captured] | None = None,
         store: Store | None = None,
         made: Callable[[Path], None] = lambda _: None,
     ) -> None:
@@ -46,7 +48,8 @@ class Making:
         self.jobs = sweep.jobs_of(plan)
         for job in self.jobs:
             job.events = (events or {}).get(job.label)
-            if store is not None and job.events is None and is_kept(job.scenario):
+            job.captured = (captured or {}).get(job.label)
+            if store is not None and job.events is job.captured is None and is_kept(job.scenario):
                 job.key = key_of(job.scenario)
         self.place: Path | None = None
         """Where it is, finished or not; None until it is there."""
@@ -77,7 +80,7 @@ class Making:
         self._record()
 
     def stored(self, job: sweep.Job) -> bool:
-        """Takes a run from the store. A run whose events are wanted has to be simulated."""
+        """Takes a run from the store. A run whose events or packets are wanted has to be simulated."""
         if self.store is None or not job.key:
             return False
         with disk.errors(self.out):

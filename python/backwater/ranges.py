@@ -9,6 +9,8 @@ from backwater._core import InputError
 THREADS_MAX = 1024
 EVENTS_AT_MOST = 1_000_000
 """Events of a run that are recorded if nobody says how many."""
+PACKETS_AT_MOST = 1_000_000
+"""Packets of a run that are captured if nobody says how many."""
 
 
 def plain(value: float) -> str:

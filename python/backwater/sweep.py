@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-from backwater import _core, events, memory
+from backwater import _core, capture, events, memory
 from backwater.compute import running
 from backwater.ranges import THREADS_MAX
 from backwater.results import Run
@@ -56,6 +56,7 @@ class Job:
     state: Literal["waiting", "running", "writing", "done", "skipped"] = "waiting"
     threads: int = 1
     events: events.Wanted | None = None
+    captured: capture.Wanted | None = None
     run: _core.Run | running.Computing | Remote | LabRun | None = None
     started: float = 0.0
     wall_s: float = 0.0
@@ -64,7 +65,7 @@ class Job:
     digests: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     told: str = ""
-    """What there is to say of its events."""
+    """What there is to say of its events and captures."""
     plan: str = ""
     """Whose run it is, where several plans run together."""
     key: str = ""
@@ -378,9 +379,12 @@ def resident_mb() -> float:
 def start(job: Job) -> _core.Run | running.Computing:
     if running.is_computation(job.scenario):
         return running.Computing(job.scenario)
-    if (wanted := job.events) is None:
-        return guarded(job, lambda: _core.start(job.scenario_json, job.threads))
-    return guarded(job, lambda: _core.start(job.scenario_json, job.threads, events=wanted.asked))
+    asked: dict[str, Any] = {}
+    if job.events is not None:
+        asked["events"] = job.events.asked
+    if job.captured is not None:
+        asked["capture"] = job.captured.asked
+    return guarded(job, lambda: _core.start(job.scenario_json, job.threads, **asked))
 
 
 def follow(batch: Batch, job: Job, ends: Ends) -> None:
@@ -399,8 +403,13 @@ def follow(batch: Batch, job: Job, ends: Ends) -> None:
         job.run = None
         job.digest, job.digests = outcome.digest, json.loads(outcome.digests())
         job.summary, job.files = batch.writer.write_run(job.label, job.scenario, outcome)
-        if job.events is not None and isinstance(outcome, _core.Outcome):
-            job.told = events.write(outcome, job.label, job.summary["sim_time_ps"], job.events)
+        if isinstance(outcome, _core.Outcome):
+            told = []
+            if job.events is not None:
+                told.append(events.write(outcome, job.label, job.summary["sim_time_ps"], job.events))
+            if job.captured is not None:
+                told.append(capture.write(outcome, job.label, job.captured))
+            job.told = "\n".join(told)
         del outcome
         memory.give_back()
         ends.put((batch, job, "written"))

@@ -1,5 +1,6 @@
 //! `backwater._core`: conversions between Python and the simulator, and nothing else.
 
+mod capture;
 #[cfg(target_os = "linux")]
 mod lab;
 mod replay;
@@ -8,10 +9,11 @@ use backwater_deadlock::{self as deadlock, Backpressure, Failures};
 use backwater_scenario as scenario;
 use backwater_sim::measure::{columns, estimate, preview, summary, tables};
 use backwater_sim::record::Wanted;
+use backwater_sim::record::capture::CaptureWanted;
 use backwater_sim::shortened;
 use backwater_sim::{Simulation, Watch};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::Path;
@@ -88,18 +90,21 @@ fn known(computations: Option<&str>) -> PyResult<scenario::Computations> {
 }
 
 /// Starts a run on its own threads, with the requested recordings. `explain`: flows, each with its completion time at
-/// the receiver; the run then has one thread. `events`: start, end (picoseconds) and largest number.
+/// the receiver; the run then has one thread. `events`: start, end (picoseconds) and largest number. `capture`: ports,
+/// each a node of the graph and its port, and the largest number of packets.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, threads, explain=Vec::new(), events=None))]
+#[pyo3(signature = (scenario_json, threads, explain=Vec::new(), events=None, capture=None))]
 fn start(
     py: Python<'_>,
     scenario_json: &str,
     threads: usize,
     explain: Vec<(u32, u64)>,
     events: Option<(u64, u64, usize)>,
+    capture: Option<(Vec<(u32, u16)>, usize)>,
 ) -> PyResult<Run> {
     let threads = if explain.is_empty() { threads } else { 1 };
-    let wanted = Wanted::in_ps(explain, events);
+    let capture = capture.map(|(ports, at_most)| CaptureWanted { ports, at_most });
+    let wanted = Wanted { capture, ..Wanted::in_ps(explain, events) };
     py.detach(|| begin(scenario_json, threads, wanted))
 }
 
@@ -216,6 +221,22 @@ impl Outcome {
     #[getter]
     fn events_left_out(&self) -> u64 {
         self.inner.recorded.events_left_out
+    }
+
+    /// Number of packets that crossed the captured ports, and for which there was no room.
+    #[getter]
+    fn captures_left_out(&self) -> u64 {
+        self.inner.recorded.captured.left_out
+    }
+
+    /// Writes captured packets to a pcapng file. `ports` are its interfaces: name, number in the request, node and port.
+    /// Returns the number of packets.
+    fn write_capture(&self, py: Python<'_>, path: &str, ports: Vec<(String, u32, u32, u16)>) -> PyResult<usize> {
+        // With its number, by which Python tells a full disk.
+        py.detach(|| capture::write(&self.inner, Path::new(path), &ports)).map_err(|error| match error.raw_os_error() {
+            Some(number) => PyOSError::new_err((number, error.to_string())),
+            None => error.into(),
+        })
     }
 
     /// Summary of the run, as JSON.

@@ -11,7 +11,7 @@ from enum import Enum
 from functools import partial
 from pathlib import Path
 
-from backwater import _core, events, signals
+from backwater import _core, capture, events, signals
 from backwater.api import Experiment, Results
 from backwater.cli.exits import BAD_INPUT, BUG, FAILED, stoppable
 from backwater.cli.places import is_drawn, unfinished
@@ -50,6 +50,7 @@ def run_all(
     threads: int | None,
     force: bool,
     recorded: dict[str, events.Wanted] | None = None,
+    captured: dict[str, capture.Wanted] | None = None,
     store: Path | None = None,
     on: str | Machine | None = None,
 ) -> int:
@@ -61,12 +62,21 @@ def run_all(
         address_of(on)  # Before anything is written.
     if on is not None and recorded:
         raise _core.InputError(f"--on {on}: single events are recorded here; expected no --events with it")
+    if on is not None and captured:
+        raise _core.InputError(f"--on {on}: packets are captured here; expected no --pcap with it")
     todo = unfinished([one.experiment for one in chosen], [one.place for one in chosen], threads, force)
     code = max((again(one) for one, runs in zip(chosen, todo, strict=True) if not runs), default=0)
     held = Store(store) if store is not None else None
     publisher = Publisher(code)
     makings = [
-        one.experiment.making(one.place, force=force, events=recorded, store=held, made=partial(publisher.put, one))
+        one.experiment.making(
+            one.place,
+            force=force,
+            events=recorded,
+            captured=captured,
+            store=held,
+            made=partial(publisher.put, one),
+        )
         for one, runs in zip(chosen, todo, strict=True)
         if runs
     ]

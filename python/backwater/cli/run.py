@@ -24,10 +24,10 @@ from backwater.cli.options import (
     all_sets,
     whole,
 )
-from backwater.ranges import EVENTS_AT_MOST
+from backwater.ranges import EVENTS_AT_MOST, PACKETS_AT_MOST
 
 with when_used():
-    from backwater import api, events
+    from backwater import api, capture, events
     from backwater import store as stores
     from backwater.cli import experiment as runner
     from backwater.cli import files, printing
@@ -89,6 +89,25 @@ def run(
             rich_help_panel=RECORD,
         ),
     ] = None,
+    pcap: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pcap",
+            metavar="PORT=FILE",
+            help="Write the packets that cross PORT, such as leaf0:spine0 or host3, to FILE.pcapng for Wireshark.",
+            rich_help_panel=RECORD,
+        ),
+    ] = None,
+    pcap_max: Annotated[
+        int | None,
+        typer.Option(
+            "--pcap-max",
+            metavar="N",
+            parser=whole(1, 10**8),
+            help=f"Write at most the first N packets of each run. [default: {PACKETS_AT_MOST}]",
+            rich_help_panel=RECORD,
+        ),
+    ] = None,
 ) -> None:
     """Run scenarios and write tables, figures and a report.
 
@@ -99,6 +118,7 @@ def run(
         backwater run bfc-fig9 --scale smoke
         backwater run mine.toml --seeds 5 --out runs/mine
         backwater run mine.toml --set load=60% --events events.json
+        backwater run mine.toml --seeds 1 --pcap leaf0:spine0=leaf0.pcapng
     """
     opened = [api.Experiment.from_arguments(path, all_sets(sets, seeds), scale) for path in scenario]
     if fct_file is not None and len(opened) > 1:
@@ -106,6 +126,7 @@ def run(
             f"--fct {fct_file}: expected one scenario; `backwater export fct` writes it for each run"
         )
     recorded = events_of(opened, events_file, events_span, events_max, force)
+    captured = captures_of(opened, pcap or [], pcap_max, force)
     if store is not None:
         stores.Store(store).check()
     places = placing.destinations(opened, out_dir)
@@ -113,7 +134,7 @@ def run(
     told = runner.Told.TABLE if claims else runner.Told.FAILED
     chosen = [runner.Chosen(one, place, told=told) for one, place in zip(opened, places, strict=True)]
     with printing.quietly(as_json):
-        code = runner.run_all(chosen, threads, force, recorded, store, on)
+        code = runner.run_all(chosen, threads, force, recorded, captured, store, on)
     if signals.heard:
         raise typer.Exit(signals.code())
     if fct_files:
@@ -142,3 +163,23 @@ def events_of(
     if any(map(running.is_computation, opened[0].scenarios.values())):
         raise _core.InputError(f"--events {file}: expected a scenario of a network; a computation has no events")
     return events.of_runs(wanted, opened[0].labels, force=force)
+
+
+def captures_of(
+    opened: list[api.Experiment], texts: list[str], at_most: int | None, force: bool
+) -> dict[str, capture.Wanted]:
+    """Returns which ports to capture, by run.
+
+    # Errors
+    `InputError` where there is no such port, or its file cannot be written.
+    """
+    if not texts:
+        if at_most is not None:
+            raise _core.InputError(f"--pcap-max {at_most}: expected --pcap with it")
+        return {}
+    asked = capture.words(texts)
+    if len(opened) > 1:
+        raise _core.InputError(f"--pcap {texts[0]}: expected one scenario, not {len(opened)}")
+    if any(map(running.is_computation, opened[0].scenarios.values())):
+        raise _core.InputError(f"--pcap {texts[0]}: expected a scenario of a network; a computation has no ports")
+    return capture.of_runs(asked, opened[0].scenarios, at_most, force=force)

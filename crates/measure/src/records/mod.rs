@@ -1,9 +1,11 @@
 //! Records of a run beside its outcome, on request.
 
+pub mod capture;
 pub mod events;
 pub mod rates;
 pub mod waits;
 
+use capture::Captured;
 use events::Event;
 use rates::Rate;
 use waits::Wait;
@@ -20,4 +22,6 @@ pub struct Recorded {
     pub events: Vec<Event>,
     /// Number of events in the span that found no room, all later than `events`.
     pub events_left_out: u64,
+    /// Packets that crossed ports.
+    pub captured: Captured,
 }

@@ -263,7 +263,7 @@ fn following(scenario: &Scenario, share: f64, outcome: &Outcome) -> (f64, String
     flows.sort_by(|a, b| b.slowdown.total_cmp(&a.slowdown));
     flows.truncate((flows.len() as f64 * share).ceil() as usize);
     let explain = flows.iter().map(|row| (row.flow.id, row.received)).collect();
-    let wanted = Wanted { explain, events: None };
+    let wanted = Wanted { explain, ..Wanted::default() };
     let simulation = Simulation::new(scenario, 1);
     let timed = |run: &dyn Fn() -> Outcome| {
         let start = Instant::now();

@@ -6,6 +6,7 @@
 
 mod asked;
 mod breakdown;
+pub mod capture;
 pub mod events;
 mod holds;
 mod label;
@@ -15,6 +16,7 @@ pub mod waits;
 
 use crate::record::asked::Asked;
 use crate::record::breakdown::Breakdown;
+use crate::record::capture::{Capture, CaptureWanted};
 use crate::record::events::{Events, EventsWanted};
 use crate::record::label::Label;
 use crate::record::rates::Rates;
@@ -34,6 +36,8 @@ pub struct Wanted {
     pub explain: Vec<(u32, Instant)>,
     /// Single events.
     pub events: Option<EventsWanted>,
+    /// Packets that cross ports.
+    pub capture: Option<CaptureWanted>,
 }
 
 impl Wanted {
@@ -46,12 +50,13 @@ impl Wanted {
                 until: Instant(until),
                 at_most,
             }),
+            capture: None,
         }
     }
 
     /// Whether nothing is requested.
     pub fn is_nothing(&self) -> bool {
-        self.explain.is_empty() && self.events.is_none()
+        self.explain.is_empty() && self.events.is_none() && self.capture.is_none()
     }
 }
 
@@ -67,6 +72,7 @@ pub struct Recorder {
     events: Option<Box<Events>>,
     /// Whether events are recorded, so that any packet may matter; always `events.is_some()`.
     watches_all: bool,
+    capture: Option<Box<Capture>>,
 }
 
 impl Recorder {
@@ -78,6 +84,7 @@ impl Recorder {
             rates: Rates::new(asked.clone(), scenario),
             events: wanted.events.map(|wanted| Box::new(Events::new(wanted, graph.hosts))),
             watches_all: wanted.events.is_some(),
+            capture: wanted.capture.as_ref().map(|wanted| Box::new(Capture::new(wanted, graph))),
             explains: !wanted.explain.is_empty(),
             asked,
         }
@@ -85,19 +92,27 @@ impl Recorder {
 
     /// Merges the records of all partitions.
     pub(crate) fn conclude(recorders: Vec<Recorder>) -> Recorded {
-        let (mut waits, mut rates, mut events) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut waits, mut rates, mut events, mut captures) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for recorder in recorders {
             waits.extend(recorder.breakdown.into_waits());
             rates.extend(recorder.rates.into_rates());
             events.extend(recorder.events.map(|events| *events));
+            captures.extend(recorder.capture.map(|capture| *capture));
         }
         let (events, events_left_out) = Events::merged(events);
-        Recorded { waits, rates, events, events_left_out }
+        Recorded { waits, rates, events, events_left_out, captured: Capture::merged(captures) }
     }
 
     /// Delay breakdown, if there are flows to explain.
     fn explaining(&mut self) -> Option<&mut Breakdown> {
         self.explains.then_some(&mut self.breakdown)
+    }
+
+    #[inline(never)]
+    fn capture_sent(&mut self, now: Instant, at: (usize, PortId), packet: Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.sent(now, at, &packet);
+        }
     }
 
     #[inline(never)]
@@ -200,6 +215,9 @@ impl Observer for Recorder {
 
     #[inline(always)]
     fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
+        if self.capture.is_some() {
+            self.capture_sent(now, (host, 0), *packet);
+        }
         if self.breakdown.waits_at_host(host) | self.watches_all {
             let queue = (packet.kind == Kind::Data).then_some(packet.upstream_queue);
             let sent = Transmission::of(packet, queue, now);
@@ -231,6 +249,9 @@ impl Observer for Recorder {
 
     #[inline(always)]
     fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
+        if self.capture.is_some() {
+            self.capture_sent(now, (switch, port), *packet);
+        }
         let frame = packet.kind == Kind::Control;
         if frame | self.breakdown.may_wait_at(switch, port) | self.watches_all {
             let sent = Transmission::of(packet, sent.queue, now);
@@ -252,6 +273,9 @@ impl Observer for Recorder {
         if let Some(events) = &mut self.events {
             events.dropped(now, node, Label::of(packet), reason);
         }
+        if let Some(capture) = &mut self.capture {
+            capture.dropped(now, node, packet, reason);
+        }
     }
 
     #[inline(never)]
@@ -261,6 +285,9 @@ impl Observer for Recorder {
         }
         if let Some(events) = &mut self.events {
             events.controlled(now, node, port, frame);
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.controlled(now, (node, port), frame);
         }
     }
 

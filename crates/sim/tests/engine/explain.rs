@@ -46,7 +46,7 @@ fn three_flows_one_queue_one_pause_by_hand() {
     let scenario = scenario(THREE);
     let received = Simulation::new(&scenario, 1).run(&Watch::default()).received;
     let explain: Vec<(u32, Instant)> = (0..).zip(received).collect();
-    let wanted = Wanted { explain, events: None };
+    let wanted = Wanted { explain, ..Wanted::default() };
     let outcome = Simulation::new(&scenario, 1).record(&wanted, &Watch::default());
     let [switch, receiver] = ["switch0", "host3"].map(|name| node(&outcome, name) as u32);
     let plain = |flow: u32, hop: u8, node: u32, port: u16, why: Why, ps: u64| {
@@ -111,7 +111,7 @@ down = [["20 us", "30 us"]]
 fn recorded(scheme: &str, threads: usize, span: [u64; 2], at_most: usize) -> (Outcome, Recorded) {
     let scenario = scenario(&format!("scheme = \"{scheme}\"\n{BUSY}"));
     let [from, until] = span.map(|us| Instant(us * 1_000_000));
-    let wanted = Wanted { explain: Vec::new(), events: Some(EventsWanted { from, until, at_most }) };
+    let wanted = Wanted { events: Some(EventsWanted { from, until, at_most }), ..Wanted::default() };
     let mut outcome = Simulation::new(&scenario, threads).record(&wanted, &Watch::default());
     let recorded = std::mem::take(&mut outcome.recorded);
     (outcome, recorded)

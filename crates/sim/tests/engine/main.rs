@@ -5,6 +5,7 @@
 mod common;
 
 mod beside_pfc;
+mod captured;
 mod collectives;
 mod conformance;
 mod deadlock;

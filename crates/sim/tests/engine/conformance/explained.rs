@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub(super) fn explained(scenario: &Scenario) -> Outcome {
     let first = run(scenario);
     let times = (0..).zip(&first.received).filter(|(_, at)| **at != Instant::NEVER);
-    let wanted = Wanted { explain: times.map(|(flow, at)| (flow, *at)).collect(), events: None };
+    let wanted = Wanted { explain: times.map(|(flow, at)| (flow, *at)).collect(), ..Wanted::default() };
     assert!(!wanted.explain.is_empty(), "some flow finished");
     let second = Simulation::new(scenario, 1).record(&wanted, &Watch::default());
     assert_eq!(first.digest.whole, second.digest.whole, "the same run");

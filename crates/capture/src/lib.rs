@@ -1,0 +1,273 @@
+//! Captures of ports as pcapng files, for Wireshark: what crossed a port of a simulation, or of the lab.
+//!
+//! A packet is written as it crosses a link between two processes: wrapped, as `backwater-wire` has it. Packets of a
+//! simulation have no bytes. Each gets a UDP datagram without payload, with the addresses of its hosts. The file has the
+//! length that the frame would have with its payload, as if it had been cut short. What no wire format carries, such as
+//! a NACK, is written without its wrapping, with a comment. Times are those of the network, in nanoseconds.
+
+use backwater_types::{Instant, Kind, Packet};
+use backwater_wire::{Address, Body, Frame, HEADER, Header, SMALLEST};
+use etherparse::PacketBuilder;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
+use pcap_file::{DataLink, PcapError};
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// Address before that of host 0.
+const NETWORK: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 0);
+/// UDP port of the receivers of simulated flows, and the first of their senders.
+const PORTS: (u16, u16) = (5000, 49_152);
+
+/// Returns the IP address of a host.
+pub fn host_address(host: u16) -> Ipv4Addr {
+    Ipv4Addr::from_bits(NETWORK.to_bits() + 1 + u32::from(host))
+}
+
+/// Returns the hardware address of one end of a link, by the link's number.
+pub fn port_address(link: usize, b: bool) -> Address {
+    let [high, low] = (link as u16).to_be_bytes();
+    Address([0x02, 0xb7, 1 + u8::from(b), 0, high, low])
+}
+
+/// Direction in which a frame crosses a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Way {
+    /// It arrives.
+    In,
+    /// It leaves.
+    Out,
+}
+
+/// A pcapng file that is written.
+pub struct Capture<W: Write> {
+    writer: PcapNgWriter<W>,
+    /// Bytes of the frame that is written.
+    bytes: Vec<u8>,
+    wrapped: Vec<u8>,
+}
+
+impl<W: Write> Capture<W> {
+    /// Starts a file with an interface for each port, which has its name.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn new<'a>(out: W, ports: impl IntoIterator<Item = &'a str>) -> io::Result<Capture<W>> {
+        let mut writer = PcapNgWriter::new(out).map_err(io_error)?;
+        for name in ports {
+            let options =
+                vec![InterfaceDescriptionOption::IfName(name.into()), InterfaceDescriptionOption::IfTsResol(9)];
+            let interface = InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen: 0, options };
+            writer.write_block(&interface.into_block()).map_err(io_error)?;
+        }
+        Ok(Capture { writer, bytes: Vec::new(), wrapped: Vec::new() })
+    }
+
+    /// Writes a packet of a simulation, which crosses port number `port`. `source` is the address of its sender on the
+    /// link.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn packet(&mut self, at: Instant, port: u32, way: Way, source: Address, packet: &Packet) -> io::Result<()> {
+        if packet.kind != Kind::Control {
+            let mut wrapped = std::mem::take(&mut self.wrapped);
+            stand_in(packet, &mut wrapped);
+            let payload = usize::from(packet.wire).saturating_sub(wrapped.len());
+            let written = self.wrap(at, port, way, source, packet, &wrapped, payload);
+            self.wrapped = wrapped;
+            return written;
+        }
+        let Some(frame) = packet.control() else { return Ok(()) };
+        self.bytes.resize(SMALLEST, 0);
+        let length = Frame { source, body: Body::Control(frame) }.emit(&mut self.bytes).map_err(io::Error::other)?;
+        self.write(at, port, way, length, length, None)
+    }
+
+    /// Writes a packet with the frame of its host, which crosses port number `port`.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn frame(
+        &mut self,
+        at: Instant,
+        port: u32,
+        way: Way,
+        source: Address,
+        packet: &Packet,
+        frame: &[u8],
+    ) -> io::Result<()> {
+        self.wrap(at, port, way, source, packet, frame, 0)
+    }
+
+    /// Writes a packet around `wrapped`, which lacks `missing` bytes at its end.
+    #[allow(clippy::too_many_arguments)] // a packet, its bytes, where and when
+    fn wrap(
+        &mut self,
+        at: Instant,
+        port: u32,
+        way: Way,
+        source: Address,
+        packet: &Packet,
+        wrapped: &[u8],
+        missing: usize,
+    ) -> io::Result<()> {
+        self.bytes.resize(HEADER + wrapped.len(), 0);
+        let header = Header::of(packet).map(|header| Frame { source, body: Body::Packet(header, wrapped) });
+        if let Ok(length) = header.and_then(|frame| frame.emit(&mut self.bytes)) {
+            return self.write(at, port, way, length, length + missing, None);
+        }
+        self.bytes[..wrapped.len()].copy_from_slice(wrapped);
+        let comment = format!("{:?}, flow {}, packet {}", packet.kind, packet.flow, packet.seq);
+        self.write(at, port, way, wrapped.len(), wrapped.len() + missing, Some(comment))
+    }
+
+    /// Writes the first `kept` of `length` bytes.
+    fn write(
+        &mut self,
+        at: Instant,
+        port: u32,
+        way: Way,
+        kept: usize,
+        length: usize,
+        comment: Option<String>,
+    ) -> io::Result<()> {
+        // The two lowest bits say the direction.
+        let direction = EnhancedPacketOption::Flags(if way == Way::In { 1 } else { 2 });
+        let comment = comment.map(|comment| EnhancedPacketOption::Comment(comment.into()));
+        let block = EnhancedPacketBlock {
+            interface_id: port,
+            timestamp: Duration::from_nanos(at.0 / 1000),
+            original_len: length as u32,
+            data: self.bytes[..kept].into(),
+            options: comment.into_iter().chain([direction]).collect(),
+        };
+        self.writer.write_block(&block.into_block()).map_err(io_error)?;
+        Ok(())
+    }
+
+    /// Writes what is still in memory.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn finish(self) -> io::Result<()> {
+        self.writer.into_inner().flush()
+    }
+}
+
+/// Makes the frame of a simulated packet: UDP without payload, from its host to its destination.
+fn stand_in(packet: &Packet, out: &mut Vec<u8>) {
+    out.clear();
+    let mac = |host: u16| {
+        let [high, low] = host.to_be_bytes();
+        [0x02, 0xb7, 0, 0, high, low]
+    };
+    let ip = PacketBuilder::ethernet2(mac(packet.src), mac(packet.dst));
+    let ip = ip.ipv4(host_address(packet.src).octets(), host_address(packet.dst).octets(), 64);
+    let udp = ip.udp(PORTS.1 + (packet.flow % 16_384) as u16, PORTS.0);
+    udp.write(out, &[]).expect("memory takes a frame");
+}
+
+fn io_error(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backwater_types::{ControlFrame, flags};
+    use backwater_wire::Port;
+    use pcap_file::pcapng::{Block, PcapNgReader};
+
+    const PORT: Port = Port { queues: 32, upstream_queues: 32, classes: 8, hosts: 1000, largest: 9000 };
+
+    fn packet(kind: Kind) -> Packet {
+        let flags = flags::CE | flags::ECT;
+        Packet { flow: 7, seq: 9, key: 3, dst: 1, src: 300, wire: 1048, upstream_queue: 4, kind, flags, ..Packet::NONE }
+    }
+
+    type Row = (u32, Duration, u32, Vec<u8>, Vec<EnhancedPacketOption<'static>>);
+
+    /// Returns the names of interfaces, and the frames.
+    fn read(file: &[u8]) -> (Vec<String>, Vec<Row>) {
+        let mut reader = PcapNgReader::new(file).expect("a header");
+        let (mut names, mut rows) = (Vec::new(), Vec::new());
+        while let Some(block) = reader.next_block() {
+            match block.expect("a block").into_owned() {
+                Block::InterfaceDescription(one) => {
+                    assert!(one.options.contains(&InterfaceDescriptionOption::IfTsResol(9)));
+                    names.extend(one.options.into_iter().filter_map(|option| match option {
+                        InterfaceDescriptionOption::IfName(name) => Some(name.into_owned()),
+                        _ => None,
+                    }));
+                }
+                Block::EnhancedPacket(one) => {
+                    rows.push((one.interface_id, one.timestamp, one.original_len, one.data.into_owned(), one.options));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        (names, rows)
+    }
+
+    #[test]
+    fn frames_are_read_back_as_they_crossed_the_ports() {
+        let mut file = Vec::new();
+        let mut capture = Capture::new(&mut file, ["sw:a", "sw:b"]).unwrap();
+        let source = port_address(3, true);
+        let at = Instant(5_000_001_999);
+        capture.packet(at, 1, Way::Out, source, &packet(Kind::Data)).unwrap();
+        capture.packet(at, 0, Way::In, source, &ControlFrame::Pause(5).into()).unwrap();
+        capture.packet(at, 0, Way::In, source, &packet(Kind::Nack)).unwrap();
+        let mut real = Vec::new();
+        stand_in(&packet(Kind::Ack), &mut real);
+        capture.frame(at, 0, Way::In, source, &packet(Kind::Ack), &real).unwrap();
+        capture.finish().unwrap();
+        let (names, rows) = read(&file);
+        assert_eq!(names, ["sw:a", "sw:b"]);
+        let [data, pause, nack, ack] = &rows[..] else { panic!("{} rows", rows.len()) };
+        assert_eq!((data.0, data.1, data.2), (1, Duration::from_nanos(5_000_001), 48 + 1048));
+        assert_eq!(data.3.len(), HEADER + 42, "only the headers of a packet without bytes");
+        assert_eq!(data.4, [EnhancedPacketOption::Flags(2)]);
+        assert_eq!(Frame::parse(&pause.3, &PORT).unwrap().body, Body::Control(ControlFrame::Pause(5)));
+        assert_eq!((pause.2, &pause.4[..]), (60, &[EnhancedPacketOption::Flags(1)][..]));
+        assert_eq!((nack.2, nack.3.len()), (1048, 42), "what no frame carries is not wrapped");
+        assert_eq!(nack.4[0], EnhancedPacketOption::Comment("Nack, flow 7, packet 9".into()));
+        let Body::Packet(header, wrapped) = Frame::parse(&ack.3, &PORT).unwrap().body else { panic!("no packet") };
+        assert_eq!((header.packet(0), wrapped), (Packet { receiver_slot: 0, ..packet(Kind::Ack) }, &real[..]));
+    }
+
+    /// A disk that takes so many bytes.
+    struct Full(Vec<u8>, usize);
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let room = self.1 - self.0.len();
+            if room == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let taken = bytes.len().min(room);
+            self.0.extend(&bytes[..taken]);
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_of_its_kind() {
+        let (mut full, mut failed) = (Full(Vec::new(), 300), false);
+        let mut capture = Capture::new(&mut full, ["sw:a"]).unwrap();
+        for _ in 0..10 {
+            let written = capture.packet(Instant(1), 0, Way::Out, port_address(0, false), &packet(Kind::Data));
+            failed |= written.is_err_and(|error| error.kind() == io::ErrorKind::StorageFull);
+        }
+        assert!(failed);
+    }
+}
