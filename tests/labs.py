@@ -20,6 +20,42 @@ workload = [{ kind = "long-lived", count = 1, from = ["host0"], to = ["host1"] }
 run = { duration = "1 ms" }
 """
 
+OVERLOAD = """
+name = "overload"
+scheme = "bfc"
+seeds = { count = 1 }
+host = { payload = "958 B", header = "42 B" }
+run = { duration = "600 us", warmup = "0 s" }
+
+[topology]
+kind = "graph"
+hosts = ["a", "b", "r"]
+switches = ["sw1", "sw2"]
+links = [
+    { ends = ["a", "sw1"], rate = "100 Gbps", delay = "1 us" },
+    { ends = ["b", "sw1"], rate = "100 Gbps", delay = "1 us" },
+    { ends = ["sw1", "sw2"], rate = "100 Gbps", delay = "1 us" },
+    { ends = ["sw2", "r"], rate = "100 Gbps", delay = "1 us" },
+]
+
+[[workload]]
+kind = "long-lived"
+class = "a"
+count = 1
+rate = "100 Gbps"
+from = ["a"]
+to = ["r"]
+
+[[workload]]
+kind = "long-lived"
+class = "b"
+count = 1
+rate = "100 Gbps"
+from = ["b"]
+to = ["r"]
+start = "300 ns"
+"""
+
 
 @pytest.fixture(scope="session")
 def allowed(tmp_path_factory: pytest.TempPathFactory) -> None:

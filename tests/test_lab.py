@@ -18,7 +18,7 @@ import pytest
 import backwater
 from backwater.lab.machine import WRONG
 from conftest import Cli
-from labs import SCENARIO, lab, python, start, traces
+from labs import OVERLOAD, SCENARIO, lab, python, start, traces
 
 LARGE = (
     "topology={kind='leaf-spine', leaves=4, spines=1, hosts_per_leaf=150, "
@@ -110,43 +110,6 @@ def test_a_lab_ends_in_time_and_takes_its_programs_with_it(scenario: Path) -> No
     code, found = lab(scenario, "--exec", python("host0", "import time; time.sleep(600)"), "--for", "0.5")
     assert time.monotonic() - began < 20
     assert (code, found["programs"][0]["exit_code"], found["stopped"]) == (1, -signal.SIGTERM, False)
-
-
-OVERLOAD = """
-name = "overload"
-scheme = "bfc"
-seeds = { count = 1 }
-host = { payload = "958 B", header = "42 B" }
-run = { duration = "600 us", warmup = "0 s" }
-
-[topology]
-kind = "graph"
-hosts = ["a", "b", "r"]
-switches = ["sw1", "sw2"]
-links = [
-    { ends = ["a", "sw1"], rate = "100 Gbps", delay = "1 us" },
-    { ends = ["b", "sw1"], rate = "100 Gbps", delay = "1 us" },
-    { ends = ["sw1", "sw2"], rate = "100 Gbps", delay = "1 us" },
-    { ends = ["sw2", "r"], rate = "100 Gbps", delay = "1 us" },
-]
-
-[[workload]]
-kind = "long-lived"
-class = "a"
-count = 1
-rate = "100 Gbps"
-from = ["a"]
-to = ["r"]
-
-[[workload]]
-kind = "long-lived"
-class = "b"
-count = 1
-rate = "100 Gbps"
-from = ["b"]
-to = ["r"]
-start = "300 ns"
-"""
 
 
 @pytest.mark.usefixtures("allowed", "no_pictures")

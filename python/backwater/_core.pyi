@@ -1,7 +1,7 @@
 """The simulator: everything that changes a result is behind these calls. Structured values travel as JSON text."""
 
 from collections.abc import Iterator
-from typing import Literal, TypedDict
+from typing import Literal, Protocol, TypedDict
 
 version: str
 commit: str
@@ -153,6 +153,18 @@ def deadlock(scenario_json: str, failures: str) -> Deadlock:
     Raises `InputError`.
     """
 
+class Apart(Protocol):
+    """A network whose switches run as processes: how to start one, and the watchdog over pauses, if any.
+
+    The watchdog has the longest time of a pause and the time between two looks, both in seconds of the network, and
+    whether it drops what is held longer.
+    """
+
+    @property
+    def command(self) -> list[str]: ...
+    @property
+    def watchdog(self) -> tuple[float, float, bool] | None: ...
+
 class Lab:
     """The hosts and the switches of a scenario, with real packets. Linux only, and only after `lab_enter`.
 
@@ -166,6 +178,7 @@ class Lab:
         logs: dict[str, str] = {},
         measured: bool = False,
         dctcp: bool = False,
+        apart: Apart | None = None,
     ) -> None:
         """Begins. `logs` has a file for the log of each switch that it names. `measured` keeps measurements.
 
@@ -217,8 +230,13 @@ class LabReport:
     def join(self, host: int) -> None:
         """Moves the calling thread into a host."""
 
-def lab_start(scenario_json: str, divisor: int, logs: dict[str, str] = {}) -> tuple[Run, LabReport]:
+def lab_start(
+    scenario_json: str, divisor: int, logs: dict[str, str] = {}, apart: Apart | None = None
+) -> tuple[Run, LabReport]:
     """Starts to run the flows of a scenario in the lab, after `lab_enter`."""
+
+def lab_node() -> bool:
+    """Runs a part of a network by orders on the standard input, until it ends. False if the system refused a part."""
 
 def lab_enter() -> None:
     """Moves this process, of one thread, into namespaces of its own. Its next child is their first process."""

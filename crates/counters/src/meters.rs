@@ -129,7 +129,7 @@ impl Census {
 }
 
 /// Histogram of queueing delays. Each power of two nanoseconds has 16 bins.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct DelayHistogram {
     counts: Vec<u64>,
     /// Sum of all delays, picoseconds.

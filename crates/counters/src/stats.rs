@@ -1,9 +1,10 @@
 //! Counters of one port, which are always on.
 
 use backwater_types::{ControlFrame, DropReason, Effect, Instant, Kind, Packet, Target};
+use serde::{Deserialize, Serialize};
 
 /// Counters of one port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortStats {
     /// Packets sent.
     pub sent: Sent,
@@ -14,11 +15,11 @@ pub struct PortStats {
 }
 
 /// Packets sent by a port, `[data, ACKs, control frames]`: one cache line, touched for every packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent([Count; 3]);
 
 /// Packet and byte count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// Packets.
     pub packets: u64,
@@ -27,7 +28,7 @@ pub struct Count {
 }
 
 /// Pauses of a port by its neighbour, touched when a control frame comes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseStats {
     /// PFC pauses that took effect at the port.
     pub pfc_pauses: u64,
@@ -136,7 +137,7 @@ impl PauseStats {
 }
 
 /// Packets that were dropped or lost, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drops {
     /// `[reason]`: packets.
     pub packets: [u64; DropReason::COUNT],

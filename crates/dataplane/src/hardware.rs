@@ -80,6 +80,7 @@ impl HardwareParams {
 
 /// Recirculated headers of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize))]
 pub struct Recirculated {
     /// Number of headers.
     pub headers: u64,

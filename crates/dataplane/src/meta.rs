@@ -39,6 +39,7 @@ pub struct Choice {
 
 /// Flows assigned to queues at one port, and how many of these queues held other data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize))]
 pub struct Assigned {
     /// Flows that became active.
     pub assignments: u64,

@@ -3,14 +3,16 @@
 
 use crate::fabric::Fabric;
 use crate::frames::Frames;
-use backwater_counters::PortStats;
-use backwater_dataplane::DataPlane;
+use backwater_counters::{Drops, PortStats};
+use backwater_dataplane::{Assigned, DataPlane, Recirculated};
+use backwater_measure::outcome::PoolRow;
 use backwater_measure::{Outcome, Samples};
 use backwater_nic::Nic;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
 use backwater_traffic::counted_window;
 use backwater_types::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 /// Measurements so far.
 pub struct Meter {
@@ -82,28 +84,74 @@ impl Meter {
         self.next = self.after(Some(now));
     }
 
-    /// Turns the measurements into an outcome, without its flows and its digest.
-    pub fn outcome<D: DataPlane<Extension = ()>, N: Nic<Frames>>(self, fabric: &mut Fabric<D, N>) -> Outcome {
-        let mut outcome = Outcome::empty(&self.scenario, &self.graph);
+    /// Returns what was measured.
+    pub fn measured<D: DataPlane<Extension = ()>, N: Nic<Frames>>(self, fabric: &mut Fabric<D, N>) -> Measured {
         let ended = fabric.reached();
         let total = fabric.stats(ended);
         let [from, to] = self.windows.map(|window| window.unwrap_or_else(|| total.clone()));
-        let assigned = fabric.assigned();
+        let nodes = fabric.nodes();
         let links = backwater_fabric::ports(&self.graph);
-        let places = links.iter().enumerate().flat_map(|(node, links)| {
-            links.iter().enumerate().map(move |(port, link)| ((node as u32, port as u16), *link))
+        let places = nodes.clone().flat_map(|node| {
+            links[node].iter().enumerate().map(move |(port, link)| ((node as u32, port as u16), *link))
         });
-        for (i, (place, link)) in places.enumerate() {
-            let link = self.graph.links[link];
-            outcome.take_port(place, &link, [&from[i], &to[i], &total[i]], assigned[i]);
+        let stats = from.into_iter().zip(to).zip(total).map(|((from, to), total)| [from, to, total]);
+        let ports = places.zip(stats).zip(fabric.assigned());
+        let ports = ports.map(|(((place, link), stats), assigned)| AtPort { place, link, stats, assigned }).collect();
+        let mut drops: Vec<(u32, Drops)> = nodes
+            .filter(|node| *node < self.graph.hosts)
+            .map(|host| (host as u32, fabric.host_drops(host as u16)))
+            .collect();
+        let (mut pools, mut recirculated) = (Vec::new(), Recirculated::default());
+        fabric.switches(&mut |switch| {
+            drops.push((switch.number(), *switch.drops()));
+            pools.extend(PoolRow::of(switch));
+            recirculated = recirculated.with(switch.readings().recirculated());
+        });
+        let packet_hops = fabric.packet_hops();
+        Measured { ports, drops, pools, recirculated, samples: self.samples, packet_hops, ended }
+    }
+}
+
+/// What was measured in a network, or in a part of it.
+#[derive(Serialize, Deserialize)]
+pub struct Measured {
+    ports: Vec<AtPort>,
+    /// Drops of each node.
+    drops: Vec<(u32, Drops)>,
+    pools: Vec<PoolRow>,
+    recirculated: Recirculated,
+    samples: Samples,
+    packet_hops: u64,
+    ended: Instant,
+}
+
+/// Measurements of one port.
+#[derive(Serialize, Deserialize)]
+struct AtPort {
+    /// Node and port.
+    place: (u32, u16),
+    /// Number of the link.
+    link: usize,
+    /// Counters at the start and at the end of the counted window, and at the end of the run.
+    stats: [PortStats; 3],
+    assigned: Assigned,
+}
+
+impl Measured {
+    /// Joins the parts of a network to an outcome, without its flows and its digest.
+    pub fn outcome(parts: impl IntoIterator<Item = Measured>, scenario: &Scenario, graph: &Graph) -> Outcome {
+        let mut outcome = Outcome::empty(scenario, graph);
+        for part in parts {
+            for AtPort { place, link, stats: [from, to, total], assigned } in part.ports {
+                outcome.take_port(place, &graph.links[link], [&from, &to, &total], assigned);
+            }
+            part.drops.into_iter().for_each(|(node, drops)| outcome.drops[node as usize] = drops);
+            outcome.pools.extend(part.pools);
+            outcome.recirculated = outcome.recirculated.with(part.recirculated);
+            outcome.samples.join(part.samples);
+            outcome.packet_hops += part.packet_hops;
+            outcome.ended = outcome.ended.max(part.ended);
         }
-        for host in 0..self.graph.hosts {
-            outcome.drops[host] = fabric.host_drops(host as u16);
-        }
-        fabric.switches(&mut |switch| outcome.take_switch(switch));
-        outcome.samples = self.samples;
-        outcome.packet_hops = fabric.packet_hops();
-        outcome.ended = ended;
         outcome
     }
 }

@@ -4,7 +4,7 @@
 use backwater_lab::Fabric;
 use backwater_lab::fabric::address;
 use backwater_lab::linux::clock::Clock;
-use backwater_lab::linux::{Network, Running, namespace};
+use backwater_lab::linux::{Carrier, Network, Running, namespace};
 use backwater_nic::Rings;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::expand;

@@ -10,7 +10,7 @@ use backwater_counters::meters::DelayHistogram;
 pub use backwater_counters::stats::Drops;
 use backwater_counters::stats::PortStats;
 use backwater_counters::{Credits, Timeouts};
-use backwater_dataplane::{Assigned, PoolCounts, Recirculated};
+use backwater_dataplane::{Assigned, Pool, PoolCounts, Recirculated};
 use backwater_fabric::hpcc::network::BaseTimes;
 use backwater_scenario::model::{Scenario, Slowdown};
 use backwater_scenario::topology::{Graph, Link};
@@ -95,6 +95,7 @@ pub struct PortRow {
 }
 
 /// Measurements of the shared pool of one MMU.
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct PoolRow {
     /// Switch of the MMU.
     pub node: u32,
@@ -108,6 +109,24 @@ pub struct PoolRow {
     pub peak: u64,
     /// Counters of dropped and marked packets.
     pub counts: PoolCounts,
+}
+
+impl PoolRow {
+    /// Returns the rows of a switch.
+    pub fn of(switch: &dyn SwitchView) -> Vec<PoolRow> {
+        let readings = switch.readings();
+        let ports = |mmu: u16| (0..switch.ports()).filter(|port| u16::from(readings.mmu(*port)) == mmu).count();
+        let pools = readings.pools().iter().zip(0..);
+        let row = |(pool, mmu): (&Pool, u16)| PoolRow {
+            node: switch.number(),
+            mmu,
+            ports: ports(mmu) as u16,
+            capacity: pool.capacity(),
+            peak: pool.peak(),
+            counts: pool.counts,
+        };
+        pools.map(row).collect()
+    }
 }
 
 /// A flow with its results.
@@ -188,15 +207,7 @@ impl Outcome {
         self.held.append(&mut switch.held_queues());
         let readings = switch.readings();
         self.recirculated = self.recirculated.with(readings.recirculated());
-        let ports = |mmu: u16| (0..switch.ports()).filter(|port| u16::from(readings.mmu(*port)) == mmu).count();
-        self.pools.extend(readings.pools().iter().zip(0..).map(|(pool, mmu)| PoolRow {
-            node,
-            mmu,
-            ports: ports(mmu) as u16,
-            capacity: pool.capacity(),
-            peak: pool.peak(),
-            counts: pool.counts,
-        }));
+        self.pools.extend(PoolRow::of(switch));
         let Some(meters) = switch.take_meters() else { return };
         let layer = self.graph.nodes[node as usize].layer;
         if let Some(delays) = &meters.delays {

@@ -2,14 +2,20 @@
 
 use crate::{InputError, Outcome, Run, caught, json, refused};
 use backwater_lab::fabric::address;
+use backwater_lab::fabric::watchdog::{Action, Settings};
 use backwater_lab::ip::Refused;
 use backwater_lab::linux::bpf::KernelDctcp;
 use backwater_lab::linux::clock::Clock;
 use backwater_lab::linux::lateness::Lateness;
 use backwater_lab::linux::namespace::Namespace;
+use backwater_lab::linux::node;
+use backwater_lab::linux::processes::Asked;
+use backwater_lab::linux::running::{FRAMES, LinkCounts};
 use backwater_lab::linux::whole::{self, Progress, Watcher, Whole};
-use backwater_lab::linux::{Counts, HostCounts, LabError, Network, PortReading, Running, namespace};
-use backwater_lab::meter::Meter;
+use backwater_lab::linux::{
+    Carrier, Counts, HostCounts, LabError, Network, PortReading, Processes, Running, namespace,
+};
+use backwater_lab::meter::{Measured, Meter};
 use backwater_lab::{Logs, Pace, check, check_flows};
 use backwater_nic::Rings;
 use backwater_scenario as scenario;
@@ -20,6 +26,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::{Value, json as value};
 use std::collections::BTreeMap;
+use std::io::{self, BufReader};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
@@ -42,6 +49,35 @@ pub(crate) fn lab_enter() -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn lab_follow_parent() -> PyResult<()> {
     namespace::follow_parent().map_err(failed)
+}
+
+/// Runs a part of a network as a process of the lab, by orders on the standard input. Returns whether the system refused
+/// nothing.
+///
+/// # Errors
+/// `OSError` if the input or the output fails.
+#[pyfunction]
+pub(crate) fn lab_node(py: Python<'_>) -> PyResult<bool> {
+    Ok(py.detach(|| node::serve(BufReader::new(io::stdin()), io::stdout()))?)
+}
+
+/// A network that runs as processes: the command that starts one, and the watchdog.
+#[derive(FromPyObject)]
+pub(crate) struct Apart {
+    command: Vec<String>,
+    /// Longest time that a neighbour may hold a queue, a flow or a class, time between two looks, both in seconds of the
+    /// network, and whether to drop what is held longer.
+    watchdog: Option<(f64, f64, bool)>,
+}
+
+impl Apart {
+    fn asked(self, scenario_json: &str, divisor: u32, measured: bool) -> Asked {
+        let settings = |(span, poll, drops): (f64, f64, bool)| {
+            Settings::from_seconds(span, poll, if drops { Action::Drop } else { Action::Forward })
+        };
+        let watchdog = self.watchdog.and_then(settings);
+        Asked { command: self.command, scenario: scenario_json.into(), divisor, measured, watchdog }
+    }
 }
 
 /// Moves this process, which must have one thread, into the namespaces that these descriptors are of, in their order.
@@ -80,6 +116,8 @@ struct Names {
     hosts: Vec<String>,
     /// Node and neighbour of each port, in the order of its readings, and the rate of its link, bits per second.
     ports: Vec<(String, String, u64)>,
+    /// Both ends of each link.
+    links: Vec<(String, String)>,
 }
 
 impl Names {
@@ -90,7 +128,8 @@ impl Names {
             links.map(move |link| (node, if link.a == node { link.b } else { link.a }, link.rate.0))
         });
         let ports = all.map(|(node, peer, rate)| (name(node), name(peer), rate)).collect();
-        Names { hosts: (0..graph.hosts).map(name).collect(), ports }
+        let links = graph.links.iter().map(|link| (name(link.a), name(link.b))).collect();
+        Names { hosts: (0..graph.hosts).map(name).collect(), ports, links }
     }
 }
 
@@ -166,7 +205,7 @@ impl Watcher for Follower {
         }
     }
 
-    fn goes_on(&mut self, so_far: Progress, running: &Running) -> bool {
+    fn goes_on(&mut self, so_far: Progress, running: &dyn Carrier) -> bool {
         self.watch.now.store(so_far.now.0, Ordering::Relaxed);
         self.watch.packet_hops.store(so_far.packet_hops, Ordering::Relaxed);
         self.watch.started.store(so_far.flows[0], Ordering::Relaxed);
@@ -183,13 +222,15 @@ impl Watcher for Follower {
 /// Starts to run the flows of a scenario in the lab, on threads of its own. `logs` has a file for the log of each switch
 /// that it names.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new()))]
+#[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new(), apart=None))]
 pub(crate) fn lab_start(
     scenario_json: &str,
     divisor: u32,
     logs: BTreeMap<String, PathBuf>,
+    apart: Option<Apart>,
 ) -> PyResult<(Run, LabReport)> {
     let scenario = scenario::from_json(scenario_json).map_err(refused)?;
+    let asked = apart.map(|apart| apart.asked(scenario_json, divisor, true));
     let graph = expand(&scenario.topology);
     let logs = Logs::create(&scenario, &graph, logs).map_err(|error| InputError::new_err(error.to_string()))?;
     let (watch, until) = (Arc::new(Watch::default()), scenario.run.duration.0);
@@ -204,7 +245,7 @@ pub(crate) fn lab_start(
     let report = known.clone();
     let mut follower = Follower { watch: watch.clone(), known: known.clone(), looked: Wall::now() };
     std::thread::spawn(move || {
-        let run = || whole::run(&scenario, &graph, divisor, &report.logs, &mut follower);
+        let run = || whole::run(&scenario, &graph, divisor, &report.logs, asked.clone(), &mut follower);
         let (ended, counts) = match caught(run) {
             Err(panic) => (Err(panic), None),
             Ok(Err(why)) => (Err(why.to_string()), Some(Err(why.to_string()))),
@@ -239,8 +280,10 @@ fn unlogged(logs: &Logs) -> Value {
 /// A lab that runs.
 #[pyclass]
 pub(crate) struct Lab {
-    running: Mutex<Running>,
+    running: Mutex<Box<dyn Carrier>>,
     network: Mutex<Network>,
+    scenario: scenario::model::Scenario,
+    graph: Graph,
     names: Names,
     logs: Logs,
     outcome: Mutex<Option<backwater_sim::Outcome>>,
@@ -253,7 +296,7 @@ impl Lab {
     /// network. `logs` has a file for the log of each switch that it names. `measured` keeps the scenario's measurements.
     /// With `dctcp`, the TCP of all hosts is a DCTCP that this registers in the kernel.
     #[new]
-    #[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new(), measured=false, dctcp=false))]
+    #[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new(), measured=false, dctcp=false, apart=None))]
     fn new(
         py: Python<'_>,
         scenario_json: &str,
@@ -261,6 +304,7 @@ impl Lab {
         logs: BTreeMap<String, PathBuf>,
         measured: bool,
         dctcp: bool,
+        apart: Option<Apart>,
     ) -> PyResult<Lab> {
         let scenario = scenario::from_json(scenario_json).map_err(refused)?;
         let graph = expand(&scenario.topology);
@@ -272,11 +316,19 @@ impl Lab {
                 network.use_congestion_control(dctcp.name()).map_err(failed)?;
             }
             let logs = Logs::create(&scenario, &graph, logs).map_err(|error| InputError::new_err(error.to_string()))?;
-            let mut fabric = logs.fabric::<Rings>(&scenario, &graph, whole::FRAMES);
-            let meter = measured.then(|| Meter::new(&scenario, &graph, &mut fabric));
-            let running = Running::start(&mut network, fabric, meter, Clock::start(divisor)).map_err(failed)?;
+            let running: Box<dyn Carrier> = match apart {
+                Some(apart) => {
+                    let asked = apart.asked(scenario_json, divisor, measured);
+                    Box::new(Processes::start(&mut network, &graph, longest, asked, Duration::ZERO).map_err(failed)?)
+                }
+                None => {
+                    let mut fabric = logs.fabric::<Rings>(&scenario, &graph, FRAMES);
+                    let meter = measured.then(|| Meter::new(&scenario, &graph, &mut fabric));
+                    Box::new(Running::start(&mut network, fabric, meter, Clock::start(divisor)).map_err(failed)?)
+                }
+            };
             let (running, network, names) = (Mutex::new(running), Mutex::new(network), Names::of(&graph));
-            Ok(Lab { running, network, names, logs, outcome: Mutex::new(None), dctcp })
+            Ok(Lab { running, network, scenario, graph, names, logs, outcome: Mutex::new(None), dctcp })
         })
     }
 
@@ -297,7 +349,7 @@ impl Lab {
 
     /// Seconds of the machine since time 0 of the network.
     fn age(&self) -> PyResult<f64> {
-        Ok(locked(&self.running)?.clock.age().as_secs_f64())
+        Ok(locked(&self.running)?.clock().age().as_secs_f64())
     }
 
     /// Counts lateness anew: that of frames up to now does not matter.
@@ -319,9 +371,9 @@ impl Lab {
     /// Ends the lab and its logs, and returns what it has counted, as JSON.
     fn stop(&self, py: Python<'_>) -> PyResult<String> {
         let counts = py.detach(|| {
-            let (counts, outcome) = locked(&self.running)?.stop();
-            if let Some(outcome) = outcome {
-                *locked(&self.outcome)? = Some(outcome);
+            let (counts, measured) = locked(&self.running)?.stop();
+            if !measured.is_empty() {
+                *locked(&self.outcome)? = Some(Measured::outcome(measured, &self.scenario, &self.graph));
             }
             Ok::<Counts, PyErr>(counts)
         })?;
@@ -347,6 +399,21 @@ fn to_json(names: &Names, counts: &Counts) -> Value {
         "frames_dropped": counts.dropped,
         "packet_hops": counts.packet_hops,
         "hosts": hosts,
+        "processes": counts.processes,
+        "links": counts.links.iter().map(|link| of_link(names, link)).collect::<Vec<Value>>(),
+    })
+}
+
+fn of_link(names: &Names, link: &LinkCounts) -> Value {
+    let (a, b) = &names.links[link.end.link];
+    let (node, peer) = if link.end.b { (b, a) } else { (a, b) };
+    value!({
+        "node": node,
+        "peer": peer,
+        "late_in": lateness(&link.late),
+        "refused": link.refused,
+        "restarts": link.restarts,
+        "watchdog": link.watchdog,
     })
 }
 

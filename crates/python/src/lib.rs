@@ -522,6 +522,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         m.add_class::<lab::Lab>()?;
         m.add_class::<lab::LabReport>()?;
         m.add_function(wrap_pyfunction!(lab::lab_start, m)?)?;
+        m.add_function(wrap_pyfunction!(lab::lab_node, m)?)?;
         m.add_function(wrap_pyfunction!(lab::lab_enter, m)?)?;
         m.add_function(wrap_pyfunction!(lab::lab_follow_parent, m)?)?;
         m.add_function(wrap_pyfunction!(lab::lab_join, m)?)?;

@@ -8,6 +8,7 @@ use core::str::FromStr;
 
 /// A point in simulated time, picoseconds since the start. Its range is 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Instant(pub u64);
 
 /// A span of simulated time, picoseconds.

@@ -23,6 +23,7 @@ with when_used():
     from backwater.cli import experiment as runner
     from backwater.cli import places as placing
     from backwater.cli import printing
+    from backwater.lab import apart as aparts
     from backwater.lab import machine, outside, programs
     from backwater.lab import realtime as scheduling
 
@@ -116,6 +117,23 @@ def lab(
             rich_help_panel=HOW,
         ),
     ] = False,
+    processes: Annotated[
+        bool,
+        typer.Option(
+            "--processes",
+            help="Run each switch as a process, and the NICs as one. One that is killed starts again.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
+    watchdog: Annotated[
+        str | None,
+        typer.Option(
+            "--watchdog",
+            metavar="TIME[:ACTION]",
+            help="End a pause between processes after TIME of the network, such as 200us:drop.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
     unfaithful: Annotated[
         bool,
         typer.Option("--unfaithful", help="Use a rate at which this machine cannot keep time.", rich_help_panel=HOW),
@@ -144,6 +162,7 @@ def lab(
         )
     if for_s is not None and not 0 < for_s <= 1e6:
         raise InputError(f"--for {for_s:g}: expected a time above 0, in seconds")
+    apart = apart_of(watchdog, logs or [], processes=processes, realtime=realtime)
     experiment = api.Experiment.from_arguments(scenario, all_sets(sets, seeds), scale)
     if dctcp and os.geteuid() != 0:
         raise InputError(
@@ -161,7 +180,7 @@ def lab(
         found = programs_of(experiment, serves or [], execs or [])
         experiment.invocation += ["--obey", obey] if obey is not None else []
         files = logs_of_one_run(experiment, logs or [])
-        options = outside.Options(files, dctcp=dctcp, realtime=realtime)
+        options = outside.Options(files, dctcp=dctcp, realtime=realtime, apart=apart)
         raise typer.Exit(whole(experiment, rate, found, options, out_dir, force=force, as_json=as_json))
     for option, given in (("--out", out_dir), ("--force", force or None), ("--seeds", seeds)):
         if given is not None:
@@ -169,7 +188,7 @@ def lab(
     network = json.dumps(chosen(experiment.networks, run))
     slower = outside.pace(network, rate * 1e6, own_flows=False)
     hosts, switches = nodes_of(network)
-    options = outside.Options(log_files(logs or [], switches), dctcp=dctcp, realtime=realtime)
+    options = outside.Options(log_files(logs or [], switches), dctcp=dctcp, realtime=realtime, apart=apart)
 
     def ready(found: list[tuple[str, str]]) -> None:
         if not as_json:
@@ -190,6 +209,18 @@ def lab(
         raise InputError(f"--log: {why}")
     failed = [one for one in result.programs if not one["serves"] and one["exit_code"] != 0]
     raise typer.Exit(FAILED if failed else 0)
+
+
+def apart_of(watchdog: str | None, logs: list[str], *, processes: bool, realtime: bool) -> aparts.Apart | None:
+    """Returns how switches run as processes, if they are to."""
+    if not processes:
+        if watchdog is not None:
+            raise InputError(f"--watchdog {watchdog}: looks at pauses between processes; expected --processes with it")
+        return None
+    for option, given in ((f"--log {logs[0]}" if logs else "", logs), ("--realtime", realtime)):
+        if given:
+            raise InputError(f"{option}: for switches in one process; expected no --processes with it")
+    return aparts.Apart(None if watchdog is None else aparts.read(watchdog))
 
 
 def programs_of(experiment: api.Experiment, serves: list[str], execs: list[str]) -> programs.Programs | None:
@@ -230,6 +261,7 @@ def whole(
     experiment.invocation = ["lab", source, *words, *(["--rate", f"{rate:g}"] if rate != RATE_MBPS else [])]
     for option, given in (("--dctcp", dctcp), ("--realtime", options.realtime)):
         experiment.invocation += [option] if given else []
+    experiment.invocation += options.apart.words() if options.apart is not None else []
     if not as_json:
         took = terminal.span(sum(one.run_s for one in runs))
         longer = ", and longer for flows that end later" if found is None else ""

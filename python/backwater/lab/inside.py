@@ -76,7 +76,7 @@ def flows(asked: dict[str, Any], events: TextIO) -> int:
     """Runs the scenario's own flows, and writes the tables of the run into the directory `place`."""
     from backwater import _core, writer
 
-    run, report = _core.lab_start(asked["scenario"], asked["divisor"], asked["logs"])
+    run, report = _core.lab_start(asked["scenario"], asked["divisor"], asked["logs"], apart(asked))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: run.cancel())
     answer(asked, report)
@@ -168,6 +168,20 @@ def answer(asked: dict[str, Any], lab: answers.Hosts) -> None:
     answers.serve(asked["control"], lab, about)
 
 
+class Apart:
+    """Switches as processes, and their watchdogs."""
+
+    def __init__(self, watchdog: tuple[float, float, bool] | None) -> None:
+        self.command = [sys.executable, "-m", "backwater.lab.node"]
+        self.watchdog = watchdog
+
+
+def apart(asked: dict[str, Any]) -> Apart | None:
+    """Returns how switches run as processes, if they are to."""
+    wanted = asked["processes"]
+    return None if wanted is None else Apart(wanted["watchdog"])
+
+
 def tell(events: TextIO, event: dict[str, Any]) -> None:
     events.write(json.dumps(event) + "\n")
     events.flush()
@@ -180,7 +194,8 @@ class Lab:
         from backwater import _core
 
         self.asked = asked
-        self.lab = _core.Lab(asked["scenario"], asked["divisor"], asked["logs"], measured, asked["dctcp"])
+        logs, dctcp = asked["logs"], asked["dctcp"]
+        self.lab = _core.Lab(asked["scenario"], asked["divisor"], logs, measured, dctcp, apart(asked))
         self.hosts = self.lab.hosts()
         self.congestion_control = self.lab.congestion_control()
         lines = [f"{address} {name}\n" for name, address in self.hosts]

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from backwater import _core
 from backwater._core import InputError
 from backwater.lab import control
+from backwater.lab.apart import Apart
 from backwater.lab.programs import Programs
 
 LATE_SHARE = 0.05
@@ -76,10 +77,13 @@ class Options:
     """Whether hosts have the kernel's DCTCP."""
     realtime: bool = False
     """Whether the lab's own threads have real-time priority."""
+    apart: Apart | None = None
+    """How switches run as processes, if they are to."""
 
     def to_json(self) -> dict[str, Any]:
         files = {switch: str(path) for switch, path in self.logs.items()}
-        return {"logs": files, "dctcp": self.dctcp, "realtime": self.realtime}
+        processes = None if self.apart is None else self.apart.to_json()
+        return {"logs": files, "dctcp": self.dctcp, "realtime": self.realtime, "processes": processes}
 
 
 @dataclass(frozen=True)

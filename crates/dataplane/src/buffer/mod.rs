@@ -67,6 +67,7 @@ pub struct Pool {
 
 /// Packets dropped or marked by a pool and its rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize))]
 pub struct PoolCounts {
     /// Packets dropped because the pool was full.
     pub dropped_full: u64,

@@ -24,7 +24,8 @@ mod linux {
     use backwater_lab::fabric::address;
     use backwater_lab::linux::clock::Clock;
     use backwater_lab::linux::lateness::Lateness;
-    use backwater_lab::linux::{Counts, Network, Ring, Running, namespace, whole};
+    use backwater_lab::linux::running::FRAMES;
+    use backwater_lab::linux::{Carrier, Counts, Network, Ring, Running, namespace};
     use backwater_nic::Rings;
     use backwater_scenario::model::Scenario;
     use backwater_scenario::topology::expand;
@@ -267,7 +268,7 @@ mod linux {
         let graph = expand(&scenario.topology);
         let memory = scenario.conventions.memory;
         let plane = |shape: &_, table: &_| planes::any(memory, shape, table);
-        let fabric: Fabric<AnySwitch, Rings> = Fabric::new(scenario, &graph, plane, whole::FRAMES);
+        let fabric: Fabric<AnySwitch, Rings> = Fabric::new(scenario, &graph, plane, FRAMES);
         pin(LOOP)?;
         Ok(Running::start(network, fabric, None, Clock::start(divisor))?)
     }

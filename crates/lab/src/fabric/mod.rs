@@ -30,6 +30,7 @@ use links::Shared;
 use outside::{Emitted, Outside, Part};
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
+use std::ops::Range;
 use switch::SwitchNode;
 
 /// First address of hosts; host 0 has the next one.
@@ -54,7 +55,7 @@ pub struct Fabric<D, N: Nic<Frames>> {
     switches: Vec<SwitchNode<D>>,
     /// Number of the first switch, and of all nodes of the network.
     first: usize,
-    nodes: usize,
+    node_count: usize,
     /// Number of hosts of the network.
     addresses: usize,
     /// Links to nodes of other parts, and frames that have left by them.
@@ -129,7 +130,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
             hosts,
             switches,
             first: nodes.start.max(graph.hosts),
-            nodes: graph.nodes.len(),
+            node_count: graph.nodes.len(),
             addresses: graph.hosts,
             outside,
             emitted: Emitted::default(),
@@ -205,7 +206,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
 
     /// Lets the next packet of a link arrive at a node. Returns the frame of a packet that has reached its host.
     fn arrive(&mut self, now: Instant, node: usize, port: PortId) -> Option<Handle> {
-        if let Some(link) = node.checked_sub(self.nodes) {
+        if let Some(link) = node.checked_sub(self.node_count) {
             self.leave(now, link);
             return None;
         }
@@ -251,6 +252,12 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
     /// Time up to which events were handled.
     pub fn reached(&self) -> Instant {
         self.reached
+    }
+
+    /// Numbers of its nodes.
+    pub fn nodes(&self) -> Range<usize> {
+        let first = if self.hosts.is_empty() { self.first } else { 0 };
+        first..first + self.hosts.len() + self.switches.len()
     }
 
     /// Number of frames inside.

@@ -18,10 +18,11 @@ use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, SerTime};
 use backwater_wire::{Address, Body, Frame, HEADER, Header, Pfc, Port, SMALLEST};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Nodes that one process runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Part {
     /// The whole network.
     All,
@@ -72,7 +73,7 @@ pub(super) struct Outside {
 }
 
 /// Which end of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Number of the link in the graph.
     pub link: usize,
@@ -308,8 +309,8 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
 
     /// Lets the next packet of a link leave for another part.
     pub(super) fn leave(&mut self, now: Instant, link: usize) {
-        let Fabric { outside, emitted, shared, nodes, .. } = self;
-        let (outside, neighbour) = (&mut outside[link], ((*nodes + link) as u32, 0));
+        let Fabric { outside, emitted, shared, node_count, .. } = self;
+        let (outside, neighbour) = (&mut outside[link], ((*node_count + link) as u32, 0));
         let Some(packet) = shared.take(now, outside.ways[1], neighbour) else { return };
         let mut emit = |body: Body| emitted.push(now, link, &Frame { source: outside.address, body });
         if let Some(frame) = packet.control() {

@@ -6,10 +6,11 @@
 //! for `span`.
 
 use backwater_types::{ControlFrame, Duration, Effect, FlowName, Instant, Packet, QueueMap, Target};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Treatment of packets that a neighbour holds too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
     /// They are sent, whatever the neighbour says.
     Forward,
@@ -18,7 +19,7 @@ pub enum Action {
 }
 
 /// Settings of watchdogs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// Longest time that a neighbour may hold a queue, a flow or a class without a break.
     pub span: Duration,
@@ -28,8 +29,16 @@ pub struct Settings {
     pub action: Action,
 }
 
+impl Settings {
+    /// Settings in seconds of the network; `None` if a time is not positive, or too long.
+    pub fn from_seconds(span: f64, poll: f64, action: Action) -> Option<Settings> {
+        let time = |seconds: f64| (seconds * 1e12 >= 1.0 && seconds < 1e6).then_some(Duration((seconds * 1e12) as u64));
+        Some(Settings { span: time(span)?, poll: time(poll)?, action })
+    }
+}
+
 /// What a watchdog has counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Pauses that lasted too long.
     pub alarms: u64,

@@ -3,13 +3,14 @@
 //! A link of 100 Gbps is a link of 100 Mb/s at a divisor of 1000. So no parameter of a scenario is scaled.
 
 use backwater_types::Instant;
+use nix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant as Wall, SystemTime};
 
 /// Frames whose stamp is older than this were stamped by a clock that has been set since; they count as new.
 const OLDEST: Duration = Duration::from_secs(1);
 
 /// Clock of a lab.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     start: Wall,
     divisor: u32,
@@ -40,6 +41,27 @@ impl Clock {
         Wall::now().saturating_duration_since(self.start)
     }
 
+    /// The same clock, which stands at 0 until another takes its place.
+    pub fn standing(divisor: u32) -> Clock {
+        Clock::start(divisor).later(Duration::from_secs(100 * 365 * 86_400))
+    }
+
+    /// The clock of another process, which starts at a time of the machine's monotonic clock.
+    pub fn at(divisor: u32, monotonic: Duration) -> Clock {
+        let (wall, now) = (Wall::now(), monotonic_now());
+        let start = match now.checked_sub(monotonic) {
+            Some(ago) => wall.checked_sub(ago).unwrap_or(wall),
+            None => wall + (monotonic - now),
+        };
+        Clock { start, divisor }
+    }
+
+    /// Start of this clock on the machine's monotonic clock, which all processes share.
+    pub fn monotonic(&self) -> Duration {
+        let (wall, now) = (Wall::now(), monotonic_now());
+        now + self.start.saturating_duration_since(wall) - wall.saturating_duration_since(self.start)
+    }
+
     /// Reads the clock.
     pub fn now(&self) -> Now {
         let system = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -56,6 +78,11 @@ impl Clock {
         let nanos = u128::from(network.0) * u128::from(self.divisor) / 1000;
         self.start.checked_add(Duration::from_nanos(u64::try_from(nanos).ok()?))
     }
+}
+
+/// Time of the machine's monotonic clock.
+fn monotonic_now() -> Duration {
+    clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from).unwrap_or_default()
 }
 
 impl Now {
@@ -80,6 +107,16 @@ impl Now {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two processes that share a start have the same clock, to within the time between two readings.
+    #[test]
+    fn a_clock_passes_to_another_process() {
+        for clock in [Clock::start(5), Clock::start(5).later(Duration::from_secs(3))] {
+            let again = Clock::at(5, clock.monotonic());
+            let apart = again.start.max(clock.start).duration_since(again.start.min(clock.start));
+            assert!(apart < Duration::from_millis(10), "{apart:?}");
+        }
+    }
 
     #[test]
     fn times_of_network_and_machine_are_each_others() {

@@ -9,6 +9,7 @@ use crate::linux::sys::Ring;
 use backwater_dataplane::DataPlane;
 use backwater_nic::Nic;
 use backwater_types::Instant;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The fabric's end of one host's link.
@@ -27,7 +28,7 @@ pub(super) struct Edge {
 }
 
 /// What an edge has counted at one host's link.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HostCounts {
     /// Frames from the host, and to it.
     pub frames: [u64; 2],

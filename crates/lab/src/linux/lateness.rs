@@ -2,10 +2,11 @@
 
 use backwater_counters::DelayHistogram;
 use backwater_types::Duration as Span;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Lateness of one host's frames in one direction, in time of the machine.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lateness {
     histogram: DelayHistogram,
     max: Duration,

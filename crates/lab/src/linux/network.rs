@@ -1,11 +1,12 @@
 //! The hosts of a lab: a namespace for each, and the fabric's end of its link.
 
+use crate::fabric::outside::End;
 use crate::ip::ETHERNET;
 use crate::linux::namespace::Namespace;
 use crate::linux::netlink::{Netlink, hardware_address, number_of};
 use crate::linux::sys::{Ring, turn_offloads_off};
 use crate::linux::{During, LabError};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
 
@@ -62,6 +63,27 @@ impl Network {
         hosts.try_for_each(|host| host.namespace.within(both)).during(format!("cannot let hosts use {name}"), "")
     }
 
+    /// Makes a pair of interfaces for each link of a network, for frames of up to `longest` bytes. They are gone with the
+    /// lab's namespace.
+    ///
+    /// # Errors
+    /// If the system refuses them.
+    pub fn add_links(&mut self, links: usize, longest: usize) -> Result<(), LabError> {
+        let here = File::open("/proc/thread-self/ns/net").during("cannot open the lab's namespace", "")?;
+        let mtu = (longest - ETHERNET) as u32;
+        let mut add = |link: usize| {
+            let ends = [false, true].map(|b| name_of_end(End { link, b }));
+            let [high, low] = (link as u16).to_be_bytes();
+            self.netlink.add_pair(&ends[0], (&ends[1], [0x02, 0xb7, 2, 0, high, low]), here.as_fd(), mtu)?;
+            ends.iter().try_for_each(|end| {
+                no_ipv6(end)?;
+                turn_offloads_off(end)?;
+                self.netlink.bring_up(number_of(end)?)
+            })
+        };
+        (0..links).try_for_each(|link| add(link).during(format!("cannot set link {link} up"), ""))
+    }
+
     /// Takes the fabric's ends of all links. [`Running::start`](super::Running::start) does so too.
     pub fn take_rings(&mut self) -> Vec<Ring> {
         self.hosts.iter_mut().filter_map(|host| host.ring.take()).collect()
@@ -108,9 +130,27 @@ impl Drop for Network {
     }
 }
 
+/// Opens the fabric's ends of the links to `count` hosts, in a process of the lab.
+pub(super) fn rings_of_hosts(count: usize, longest: usize) -> io::Result<Vec<Ring>> {
+    (0..count).map(|host| Ring::open(number_of(&name_of_host(host))?, longest)).collect()
+}
+
+/// Opens ends of links between processes, in a process of the lab.
+pub(super) fn rings_of_ends(ends: impl Iterator<Item = End>, longest: usize) -> io::Result<Vec<Ring>> {
+    ends.map(|end| Ring::open(number_of(&name_of_end(end))?, longest)).collect()
+}
+
+fn name_of_host(host: usize) -> String {
+    format!("bw{host}")
+}
+
+fn name_of_end(end: End) -> String {
+    format!("link{}{}", end.link, if end.b { 'b' } else { 'a' })
+}
+
 fn make(netlink: &mut Netlink, host: u16, count: u16, mtu: u32, longest: usize) -> io::Result<Host> {
     let namespace = Namespace::new()?;
-    let name = format!("bw{host}");
+    let name = name_of_host(host.into());
     netlink.add_pair(&name, (INTERFACE, hardware_address(host)), namespace.as_fd(), mtu)?;
     let number = number_of(&name)?;
     no_ipv6(&name)?;

@@ -1,24 +1,31 @@
-//! A lab that runs: the loop that carries frames between the hosts' links and the fabric.
+//! A lab that runs: the loop that carries frames between links of this machine and the fabric.
 
-use crate::fabric::Fabric;
+use crate::fabric::outside::{self, End};
+use crate::fabric::{Fabric, watchdog};
 use crate::frames::Frames;
 use crate::linux::clock::Clock;
 use crate::linux::edge::{Edge, HostCounts};
-use crate::linux::sys::Sleep;
+use crate::linux::lateness::Lateness;
+use crate::linux::link_edge::LinkEdge;
+use crate::linux::sys::{Ring, Sleep};
 use crate::linux::{During, LabError, Network};
-use crate::meter::Meter;
+use crate::meter::{Measured, Meter};
 use backwater_counters::{PortStats, SwitchView};
 use backwater_dataplane::DataPlane;
-use backwater_measure::Outcome;
 use backwater_nic::Nic;
 use backwater_types::Instant;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::prctl;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant as Wall};
+use std::time::{Duration, Instant as Wall, SystemTime};
+
+/// Frames that fit into the store of a fabric.
+pub const FRAMES: usize = 1 << 16;
 
 /// Longest sleep of the loop.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
@@ -26,12 +33,33 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 /// Time before an event at which the loop wakes to wait awake, where a processor is free. A sleep may end late by that.
 const AWAKE: Duration = Duration::from_micros(150);
 
+/// What carries frames between the hosts: a [thread](Running), or [processes](crate::linux::Processes).
+pub trait Carrier: Send {
+    /// Clock of the lab.
+    fn clock(&self) -> Clock;
+    /// Time of the network that was reached.
+    fn now(&self) -> Instant;
+    /// Whether it runs.
+    fn runs(&self) -> bool;
+    /// Packets that have crossed a link, up to a moment ago.
+    fn packet_hops(&self) -> u64;
+    /// Returns what was counted up to a moment ago.
+    fn counts(&self) -> Counts;
+    /// Counts lateness anew: that of frames up to now does not matter.
+    fn count_lateness_anew(&self);
+    /// Ends it. Returns what was counted, and what was measured in each part of the network: nothing if nothing was to be
+    /// measured, and at a second call.
+    fn stop(&mut self) -> (Counts, Vec<Measured>);
+}
+
+/// Time after which a hello is repeated that was not answered.
+const GREETED_AGAIN: Duration = Duration::from_millis(20);
+
 /// A lab whose fabric runs on a thread.
 pub struct Running {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<Option<Outcome>>>,
-    /// Clock of the lab.
-    pub clock: Clock,
+    thread: Option<JoinHandle<Option<Measured>>>,
+    clock: Clock,
 }
 
 /// What the loop shares with its owner.
@@ -39,6 +67,10 @@ struct Shared {
     stop: AtomicBool,
     /// Whether lateness is to be counted anew.
     counts_anew: AtomicBool,
+    /// Clock that takes the place of one that stands.
+    begins: OnceLock<Clock>,
+    /// Whether all neighbours in other parts have answered.
+    greeted: AtomicBool,
     wake: EventFd,
     /// Time of the network, picoseconds.
     now: AtomicU64,
@@ -46,7 +78,7 @@ struct Shared {
 }
 
 /// What the loop has counted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Time of the network.
     pub now: Instant,
@@ -62,10 +94,38 @@ pub struct Counts {
     pub ports: Vec<PortReading>,
     /// Time that the loop waited awake, where a processor was free. It did no work then.
     pub awake: Duration,
+    /// Links between processes.
+    pub links: Vec<LinkCounts>,
+    /// Processes, where the network runs as such.
+    pub processes: Vec<ProcessCounts>,
+}
+
+/// What was counted of a process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProcessCounts {
+    /// Name of its switch, or `hosts`.
+    pub name: String,
+    /// Times that it was started again.
+    pub restarts: u64,
+}
+
+/// What was counted at the end of a link to another process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LinkCounts {
+    /// Which end of which link.
+    pub end: End,
+    /// Lateness of frames that came.
+    pub late: Lateness,
+    /// Frames that were not accepted, by reason.
+    pub refused: BTreeMap<String, u64>,
+    /// Times that the neighbour started again.
+    pub restarts: u64,
+    /// Watchdog.
+    pub watchdog: watchdog::Counts,
 }
 
 /// A port of the fabric at one time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PortReading {
     /// Counters since the start.
     pub stats: PortStats,
@@ -89,63 +149,87 @@ impl Running {
     where
         N::Flow: 'static,
     {
+        Running::carry(fabric, meter, clock, [network.take_rings(), Vec::new()])
+    }
+
+    /// The same for a part of the network, with the rings of its hosts and of its links to other parts.
+    pub(super) fn carry<D: DataPlane<Extension = ()> + 'static, N: Nic<Frames> + 'static>(
+        fabric: Fabric<D, N>,
+        meter: Option<Meter>,
+        clock: Clock,
+        rings: [Vec<Ring>; 2],
+    ) -> Result<Running, LabError>
+    where
+        N::Flow: 'static,
+    {
         let wake =
             EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC).during("cannot make an event", "")?;
         let (stop, counts_anew, now) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU64::new(0));
-        let shared = Arc::new(Shared { stop, counts_anew, wake, now, counts: Mutex::default() });
-        let rings = network.take_rings();
-        let work = Loop {
-            fabric,
-            meter,
-            edges: rings.into_iter().map(Edge::new).collect(),
-            clock,
-            awake: Duration::ZERO,
-            shared: shared.clone(),
-        };
+        let (begins, greeted) = (OnceLock::new(), AtomicBool::new(false));
+        let shared = Arc::new(Shared { stop, counts_anew, begins, greeted, wake, now, counts: Mutex::default() });
+        let [edges, links] = rings;
+        let edges = edges.into_iter().map(Edge::new).collect();
+        let links = links.into_iter().map(LinkEdge::new).collect();
+        let work = Loop { fabric, meter, edges, links, clock, awake: Duration::ZERO, shared: shared.clone() };
         let thread = thread::Builder::new().name("fabric".into()).spawn(move || work.run());
         Ok(Running { shared, thread: Some(thread.during("cannot start the fabric", "")?), clock })
     }
 
-    /// Time of the network that the loop has reached, picoseconds.
-    pub fn now(&self) -> Instant {
+    /// Whether all neighbours in other parts have answered.
+    pub(super) fn is_greeted(&self) -> bool {
+        self.shared.greeted.load(Ordering::Relaxed)
+    }
+
+    /// Lets a clock take the place of the one that stands.
+    pub(super) fn begin(&mut self, clock: Clock) {
+        // A second clock changes nothing.
+        let _ = self.shared.begins.set(clock);
+        self.clock = clock;
+        self.wake();
+    }
+
+    fn wake(&self) {
+        // A full counter of events wakes the loop as well.
+        let _ = self.shared.wake.write(1);
+    }
+
+    fn end(&mut self) -> thread::Result<Option<Measured>> {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.wake();
+        self.thread.take().map_or(Ok(None), JoinHandle::join)
+    }
+}
+
+impl Carrier for Running {
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn now(&self) -> Instant {
         Instant(self.shared.now.load(Ordering::Relaxed))
     }
 
-    /// Whether the loop runs.
-    pub fn runs(&self) -> bool {
+    fn runs(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Packets that had crossed a link of the fabric when the loop last published.
-    pub fn packet_hops(&self) -> u64 {
+    fn packet_hops(&self) -> u64 {
         self.shared.counts.lock().map(|counts| counts.packet_hops).unwrap_or_default()
     }
 
-    /// Counts lateness anew: that of frames up to now does not matter.
-    pub fn count_lateness_anew(&self) {
+    /// Returns what the loop had counted when it last published, once a tenth of a second.
+    fn counts(&self) -> Counts {
+        self.shared.counts.lock().map(|counts| counts.clone()).unwrap_or_default()
+    }
+
+    fn count_lateness_anew(&self) {
         self.shared.counts_anew.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the loop. Returns what it counted, and what its meter measured; `None` without a meter, and at a second
-    /// call.
-    ///
-    /// # Panics
-    /// If the loop has panicked, with its message.
-    pub fn stop(&mut self) -> (Counts, Option<Outcome>) {
-        let outcome = self.end().unwrap_or_else(|why| std::panic::resume_unwind(why));
-        (self.counts(), outcome)
-    }
-
-    fn end(&mut self) -> thread::Result<Option<Outcome>> {
-        self.shared.stop.store(true, Ordering::Relaxed);
-        // A full counter of events wakes the loop as well.
-        let _ = self.shared.wake.write(1);
-        self.thread.take().map_or(Ok(None), JoinHandle::join)
-    }
-
-    /// Returns what the loop had counted when it last published, once a tenth of a second.
-    pub fn counts(&self) -> Counts {
-        self.shared.counts.lock().map(|counts| counts.clone()).unwrap_or_default()
+    /// Ends the loop. Panics if the loop has, with its message.
+    fn stop(&mut self) -> (Counts, Vec<Measured>) {
+        let measured = self.end().unwrap_or_else(|why| std::panic::resume_unwind(why));
+        (self.counts(), measured.into_iter().collect())
     }
 }
 
@@ -160,7 +244,9 @@ impl Drop for Running {
 struct Loop<D, N: Nic<Frames>> {
     fabric: Fabric<D, N>,
     meter: Option<Meter>,
+    /// Links to hosts, and to other parts.
     edges: Vec<Edge>,
+    links: Vec<LinkEdge>,
     clock: Clock,
     /// Time that the loop waited awake.
     awake: Duration,
@@ -168,29 +254,41 @@ struct Loop<D, N: Nic<Frames>> {
 }
 
 impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
-    fn run(mut self) -> Option<Outcome> {
+    fn run(mut self) -> Option<Measured> {
         // Sleeps end when asked, not up to 50 us later. A kernel that refuses is late by that.
         let _ = prctl::set_timerslack(1);
         let (mut publish_at, mut wakes_early) = (Instant::ZERO, false);
-        let links = self.edges.iter().map(|edge| edge.ring.as_fd());
-        let mut sleep = Sleep::over(links.chain([self.shared.wake.as_fd()]));
+        let mut sleep = Sleep::over(self.rings().map(AsFd::as_fd).chain([self.shared.wake.as_fd()]));
+        let (number, mut greet_at) = (number_of_start(), self.clock.now().wall());
         while !self.shared.stop.load(Ordering::Relaxed) {
+            self.begin();
             let now = self.clock.now();
             let mut until = now.network();
             let mut waits = false;
+            if !self.shared.greeted.load(Ordering::Relaxed) && now.wall() >= greet_at {
+                self.fabric.greet(number);
+                greet_at = now.wall() + GREETED_AGAIN;
+            }
             for (host, edge) in (0..).zip(&mut self.edges) {
                 if let Some(first) = edge.take_in(host, &now, &self.clock, &mut self.fabric) {
                     // A frame that still waits has to enter before later events happen.
                     (until, waits) = (until.min(first), true);
                 }
             }
+            for (link, edge) in self.links.iter_mut().enumerate() {
+                edge.take_in(link, &now, &self.clock, &mut self.fabric);
+            }
             self.carry(until);
+            let links = &mut self.links;
+            self.fabric.emitted(|_, link, frame| links[link].keep(frame));
             self.edges.iter_mut().for_each(|edge| edge.send(&self.clock, &mut self.fabric));
+            self.links.iter_mut().for_each(LinkEdge::send);
+            self.shared.greeted.store(self.fabric.is_greeted(), Ordering::Relaxed);
             self.shared.now.store(self.fabric.reached().0, Ordering::Relaxed);
             if now.network() >= publish_at {
                 publish_at = self.clock.network(now.wall() + LONGEST_SLEEP);
                 if self.shared.counts_anew.swap(false, Ordering::Relaxed) {
-                    self.edges.iter_mut().for_each(Edge::count_lateness_anew);
+                    self.count_lateness_anew();
                 }
                 self.publish();
                 wakes_early = has_free_processor();
@@ -200,7 +298,29 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
             }
         }
         self.publish();
-        self.meter.take().map(|meter| meter.outcome(&mut self.fabric))
+        self.meter.take().map(|meter| meter.measured(&mut self.fabric))
+    }
+
+    fn rings(&self) -> impl Iterator<Item = &Ring> {
+        self.edges.iter().map(|edge| &edge.ring).chain(self.links.iter().map(|edge| &edge.ring))
+    }
+
+    fn has_frame(&self) -> bool {
+        self.rings().any(Ring::has_frame)
+    }
+
+    /// Takes the clock of the lab, once it has begun.
+    fn begin(&mut self) {
+        let Some(clock) = self.shared.begins.get().filter(|clock| **clock != self.clock) else { return };
+        self.clock = *clock;
+        // What woke the loop is read, or it would wake it again.
+        let _ = self.shared.wake.read();
+        self.count_lateness_anew();
+    }
+
+    fn count_lateness_anew(&mut self) {
+        self.edges.iter_mut().for_each(Edge::count_lateness_anew);
+        self.links.iter_mut().for_each(LinkEdge::count_lateness_anew);
     }
 
     /// Runs the fabric up to `until`, measures it on the way, and keeps the frames that reach hosts at their edges.
@@ -230,7 +350,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
         let Some(until) = until.filter(|_| wakes_early && span < LONGEST_SLEEP) else { return };
         let from = Wall::now();
         let mut now = from;
-        while now < until && !self.edges.iter().any(|edge| edge.ring.has_frame()) {
+        while now < until && !self.has_frame() {
             std::hint::spin_loop();
             now = Wall::now();
         }
@@ -241,6 +361,11 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
         let ports = self.ports();
         let fabric = &self.fabric;
         let hosts = (0..).zip(&mut self.edges).map(|(host, edge)| edge.counts(host, fabric)).collect();
+        let links = fabric
+            .outside_counts()
+            .zip(&mut self.links)
+            .map(|((end, counts), edge)| LinkCounts::of(end, &counts, edge));
+        let links = links.collect();
         let Ok(mut counts) = self.shared.counts.lock() else { return };
         *counts = Counts {
             now: fabric.reached(),
@@ -250,6 +375,8 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
             packet_hops: fabric.packet_hops(),
             ports,
             awake: self.awake,
+            links,
+            processes: Vec::new(),
         };
     }
 
@@ -263,6 +390,22 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
         let both = stats.into_iter().zip(waiting);
         both.map(|(stats, (queued, active_flows))| PortReading { stats, queued, active_flows }).collect()
     }
+}
+
+impl LinkCounts {
+    fn of(end: End, counts: &outside::Counts, edge: &mut LinkEdge) -> LinkCounts {
+        let (late, unsent) = edge.counts();
+        let refused = counts.refused.each().map(|(why, count)| (why.name(), count));
+        let refused = refused.chain([("not-ip", counts.not_ip), ("no-room", counts.no_room), ("not-taken", unsent)]);
+        let refused = refused.filter(|(_, count)| *count > 0).map(|(why, count)| (why.into(), count)).collect();
+        LinkCounts { end, late, refused, restarts: counts.restarts, watchdog: counts.watchdog }
+    }
+}
+
+/// A number that differs from those of earlier starts.
+fn number_of_start() -> u64 {
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    since_epoch.as_nanos() as u64
 }
 
 /// Whether fewer tasks than processors want to run. `false` where the system does not say.

@@ -4,8 +4,10 @@ use crate::Logs;
 use crate::linux::clock::Clock;
 use crate::linux::flows::{Flows, Programs};
 use crate::linux::namespace::Namespace;
-use crate::linux::{Counts, During, LabError, Network, Running};
-use crate::meter::Meter;
+use crate::linux::processes::Asked;
+use crate::linux::running::FRAMES;
+use crate::linux::{Carrier, Counts, During, LabError, Network, Processes, Running};
+use crate::meter::{Measured, Meter};
 use backwater_measure::Outcome;
 use backwater_measure::digest::conclude;
 use backwater_nic::Rings;
@@ -16,8 +18,6 @@ use backwater_types::Instant;
 use std::thread;
 use std::time::Duration;
 
-/// Frames that fit into the store.
-pub const FRAMES: usize = 1 << 16;
 /// Time for the programs to open their sockets before time 0 of the network.
 const SETTING_UP: Duration = Duration::from_millis(300);
 /// The same for each host.
@@ -50,10 +50,10 @@ pub trait Watcher {
     /// Is given the namespaces of the hosts, when they are set up.
     fn on_start(&mut self, hosts: Vec<Namespace>);
     /// Is told of the progress now and then, and says whether to go on.
-    fn goes_on(&mut self, so_far: Progress, running: &Running) -> bool;
+    fn goes_on(&mut self, so_far: Progress, running: &dyn Carrier) -> bool;
 }
 
-/// Runs the flows of a scenario, whose network is `graph`, with these logs.
+/// Runs the flows of a scenario, whose network is `graph`, with these logs, or on processes if they are asked for.
 ///
 /// # Errors
 /// If the system refuses a part of the lab.
@@ -62,15 +62,24 @@ pub fn run(
     graph: &Graph,
     divisor: u32,
     logs: &Logs,
+    processes: Option<Asked>,
     watcher: &mut dyn Watcher,
 ) -> Result<Whole, LabError> {
     let mut network = Network::new(graph.hosts as u16, scenario.host.full_packet().0 as usize)?;
     watcher.on_start(network.namespaces().during("cannot keep the hosts", "")?);
-    let mut fabric = logs.fabric::<Rings>(scenario, graph, FRAMES);
-    let meter = Meter::new(scenario, graph, &mut fabric);
-    let clock = Clock::start(divisor).later(SETTING_UP + PER_HOST * graph.hosts as u32);
-    let mut running = Running::start(&mut network, fabric, Some(meter), clock)?;
-    let programs = Programs::start(&network, scenario, graph, clock)?;
+    let later = SETTING_UP + PER_HOST * graph.hosts as u32;
+    let mut running: Box<dyn Carrier> = match processes {
+        Some(asked) => {
+            let longest = scenario.host.full_packet().0 as usize;
+            Box::new(Processes::start(&mut network, graph, longest, asked, later)?)
+        }
+        None => {
+            let mut fabric = logs.fabric::<Rings>(scenario, graph, FRAMES);
+            let meter = Meter::new(scenario, graph, &mut fabric);
+            Box::new(Running::start(&mut network, fabric, Some(meter), Clock::start(divisor).later(later))?)
+        }
+    };
+    let programs = Programs::start(&network, scenario, graph, running.clock())?;
     let until = counted_window(scenario).1;
     let cap = Instant((scenario.run.duration.0 as f64 * scenario.run.drain.max(1.0)) as u64).max(until);
     let mut complete = true;
@@ -78,7 +87,7 @@ pub fn run(
         thread::sleep(LOOK);
         let now = running.now();
         let progress = Progress { now, packet_hops: running.packet_hops(), flows: programs.counts() };
-        if !watcher.goes_on(progress, &running) || !running.runs() {
+        if !watcher.goes_on(progress, &*running) || !running.runs() {
             complete = false;
             break;
         }
@@ -87,8 +96,8 @@ pub fn run(
         }
     }
     let flows = programs.stop();
-    let (counts, outcome) = running.stop();
-    let mut outcome = outcome.expect("a meter was given");
+    let (counts, measured) = running.stop();
+    let mut outcome = Measured::outcome(measured, scenario, graph);
     let count = flows.counts[0] as usize;
     outcome.received = flows.received.clone();
     outcome.received.resize(count, Instant::NEVER);

@@ -5,10 +5,11 @@ use crate::samples::SampledTable;
 use backwater_counters::SwitchView;
 use backwater_scenario::model::Measure;
 use backwater_types::{Instant, PortId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Distributions of the number of active flows, at switches that count them and where a scenario asks for the count.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct ActiveFlows {
     /// By switch, `[port][flows]`: samples with this number of flows.
     counts: BTreeMap<u32, Vec<Vec<u64>>>,

@@ -5,9 +5,10 @@ use crate::samples::SampledTable;
 use backwater_counters::SwitchView;
 use backwater_scenario::model::Measure;
 use backwater_types::Instant;
+use serde::{Deserialize, Serialize};
 
 /// Sample of one switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Sample {
     /// Time of the sample.
     pub at: Instant,
@@ -20,7 +21,7 @@ pub struct Sample {
 }
 
 /// Samples of buffered bytes, ordered by time, then switch.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Buffers(pub Vec<Sample>);
 
 table! {

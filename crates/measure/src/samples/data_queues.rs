@@ -9,10 +9,11 @@ use backwater_dataplane::Readings;
 use backwater_scenario::model::{Measure, Scenario};
 use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, PortId, QueueId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Sample of one data queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DataQueueSample {
     /// Time of the sample.
     pub at: Instant,
@@ -28,7 +29,7 @@ pub struct DataQueueSample {
 
 /// Samples of data queues, from the first sample on that found bytes in the queue. Ordered by time, then switch, port
 /// and queue.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct DataQueues {
     /// Samples.
     pub rows: Vec<DataQueueSample>,
@@ -79,7 +80,7 @@ impl SampledTable for DataQueues {
 }
 
 /// Sampler of the data queues at some ports of one switch.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct AtSwitch {
     /// Sampled ports.
     ports: Vec<PortId>,

@@ -50,7 +50,7 @@ pub trait SampledTable: Default + Send {
 macro_rules! samples {
     ($($(#[$doc:meta])* $table:ident: $kind:ident,)*) => {
         /// All tables of samples of a run.
-        #[derive(Default)]
+        #[derive(Default, serde::Serialize, serde::Deserialize)]
         pub struct Samples {
             $($(#[$doc])* pub $table: $kind,)*
         }

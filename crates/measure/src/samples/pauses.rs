@@ -16,10 +16,11 @@ use backwater_dataplane::{Grain, Readings};
 use backwater_scenario::model::{Measure, Scenario};
 use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, PortId, flags};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 
 /// Pauses that a switch had in force towards one neighbour, summed over samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Pauses {
     /// Number of samples.
     pub samples: u64,
@@ -36,7 +37,7 @@ pub(super) struct Pauses {
 }
 
 /// Sampled counts of the pauses in force at every switch.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct PauseCensus(BTreeMap<u32, AtSwitch>);
 
 table! {
@@ -89,7 +90,7 @@ impl SampledTable for PauseCensus {
 }
 
 /// Sampler of the pauses in force at one switch.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct AtSwitch {
     /// Whether a pause names a flow, not a queue.
     by_flow: bool,

@@ -5,9 +5,10 @@ use crate::samples::SampledTable;
 use backwater_counters::SwitchView;
 use backwater_scenario::model::Measure;
 use backwater_types::Instant;
+use serde::{Deserialize, Serialize};
 
 /// Sample of one shared pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PoolSample {
     /// Time of the sample.
     pub at: Instant,
@@ -20,7 +21,7 @@ pub struct PoolSample {
 }
 
 /// Samples of shared pools, ordered by time, then switch and MMU.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Pools(pub Vec<PoolSample>);
 
 table! {

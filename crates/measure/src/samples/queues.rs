@@ -7,10 +7,11 @@ use backwater_fabric::ports;
 use backwater_scenario::model::{Measure, Scenario};
 use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, PortId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Sample of one egress port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct QueueSample {
     /// Time of the sample.
     pub at: Instant,
@@ -23,7 +24,7 @@ pub struct QueueSample {
 }
 
 /// Samples of egress ports, ordered by time, then switch and port.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Queues {
     /// Samples of all ports.
     pub rows: Vec<QueueSample>,

@@ -7,10 +7,11 @@ use backwater_dataplane::Readings;
 use backwater_scenario::model::{Measure, Scenario};
 use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, PortId, QueueId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Distributions of queue sharing at every switch.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Sharing(BTreeMap<u32, AtSwitch>);
 
 table! {
@@ -63,10 +64,10 @@ impl SampledTable for Sharing {
 const SHARES: usize = 101;
 
 /// Sampler of queue sharing at one switch: a distribution for each port, over the samples that found a flow there.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct AtSwitch {
     /// `[port][per cent]`: number of samples with this share.
-    ports: Vec<[u64; SHARES]>,
+    ports: Vec<Vec<u64>>,
     /// Flows with buffered data: port, queue, flow.
     flows: Vec<(PortId, QueueId, u32)>,
 }
@@ -74,7 +75,7 @@ struct AtSwitch {
 impl AtSwitch {
     /// Creates the sampler of a switch of `ports` ports.
     fn new(ports: usize) -> AtSwitch {
-        AtSwitch { ports: vec![[0; SHARES]; ports], flows: Vec::new() }
+        AtSwitch { ports: vec![vec![0; SHARES]; ports], flows: Vec::new() }
     }
 
     /// Visits every packet buffered in the switch.
@@ -103,7 +104,7 @@ mod tests {
         let mut shares = |switch: &BfcSwitch| {
             sampler.sample(switch);
             let found = sampler.ports.iter().map(|bins| bins.iter().rposition(|n| *n > 0)).collect::<Vec<_>>();
-            sampler.ports.fill([0; SHARES]);
+            sampler.ports.iter_mut().for_each(|bins| bins.fill(0));
             found
         };
         assert_eq!(shares(&switch), [None; 3], "a port without flows has no share");

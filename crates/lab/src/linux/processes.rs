@@ -1,0 +1,263 @@
+//! The network as processes: one for the NICs of all hosts, and one for each switch. A process that ends before the lab is
+//! started again, with nothing of before, as a switch that reboots.
+
+use crate::fabric::outside::Part;
+use crate::fabric::watchdog;
+use crate::linux::clock::Clock;
+use crate::linux::node::{Order, Said, Word};
+use crate::linux::running::{Carrier, Counts, ProcessCounts};
+use crate::linux::{During, LabError, Network};
+use crate::meter::Measured;
+use backwater_scenario::topology::Graph;
+use backwater_types::Instant;
+use backwater_wire::HEADER;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Time that a process has to start and to greet its neighbours, or to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Time after which all processes begin together.
+const TOGETHER: Duration = Duration::from_millis(20);
+/// Starts of one process in a row that do not become ready.
+const ATTEMPTS: u32 = 5;
+
+/// Processes of a lab, and how they start.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Command that runs [`serve`](crate::linux::node::serve) on its input and output. The name of the part follows, so
+    /// that a list of processes shows it.
+    pub command: Vec<String>,
+    /// The scenario, as JSON.
+    pub scenario: String,
+    /// Seconds of the machine for a second of the network.
+    pub divisor: u32,
+    /// Whether to measure what the scenario asks for.
+    pub measured: bool,
+    /// Watchdogs over pauses by neighbours.
+    pub watchdog: Option<watchdog::Settings>,
+}
+
+/// A network that runs as processes.
+pub struct Processes {
+    parts: Vec<Arc<Process>>,
+    threads: Vec<JoinHandle<()>>,
+    clock: Clock,
+}
+
+/// One of the processes.
+struct Process {
+    part: Part,
+    name: String,
+    asked: Asked,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    input: Option<ChildStdin>,
+    ready: bool,
+    /// Starts in a row that did not become ready, and starts after the first that did.
+    attempts: u32,
+    restarts: u64,
+    /// Start of the lab's clock.
+    start: Option<Duration>,
+    counts: Counts,
+    measured: Vec<Measured>,
+    ending: bool,
+    /// The process is not started again: what the system refused, if it refused anything.
+    over: Option<Option<String>>,
+}
+
+impl Process {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Runs the process, and runs it again when it ends too early.
+    fn keep(&self) {
+        loop {
+            let refused = self.run().err().map(|why| why.to_string());
+            let mut state = self.state();
+            state.input = None;
+            if refused.is_some() || state.ending || state.attempts >= ATTEMPTS {
+                let gave_up = || format!("it ended {ATTEMPTS} times before its neighbours had answered");
+                let refused = refused.or_else(|| (!state.ending).then(gave_up));
+                state.over = Some(refused);
+                self.changed.notify_all();
+                return;
+            }
+            state.restarts += u64::from(state.ready);
+            state.ready = false;
+        }
+    }
+
+    fn run(&self) -> io::Result<()> {
+        let mut child = self.start()?;
+        let Some(output) = child.stdout.take() else { return Ok(()) };
+        let mut refused = None;
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            let Ok(said) = serde_json::from_str(&line) else { break };
+            let mut state = self.state();
+            match said {
+                Said::Ready => (state.ready, state.attempts) = (true, 0),
+                Said::Counts(counts) => state.counts = *counts,
+                Said::Ended(counts, measured) => (state.counts, state.measured) = (*counts, measured),
+                Said::Refused(why) => refused = Some(why),
+            }
+            self.changed.notify_all();
+        }
+        child.wait()?;
+        refused.map_or(Ok(()), |why| Err(io::Error::other(why)))
+    }
+
+    fn start(&self) -> io::Result<Child> {
+        let mut state = self.state();
+        state.attempts += 1;
+        let Asked { command, scenario, divisor, measured, watchdog } = self.asked.clone();
+        let [program, arguments @ ..] = &command[..] else { return Err(io::Error::other("no command is given")) };
+        let mut child = Command::new(program)
+            .args(arguments)
+            .arg(&self.name)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let order = Order { scenario, part: self.part, divisor, measured, watchdog, start: state.start };
+        state.input = child.stdin.take();
+        tell(&mut state, &order);
+        Ok(child)
+    }
+
+    fn word(&self, word: Word) {
+        tell(&mut self.state(), &word);
+    }
+
+    /// Waits until the state is as wanted. Returns whether it is.
+    fn wait(&self, patience: Duration, wanted: impl Fn(&State) -> bool) -> bool {
+        let waited = self.changed.wait_timeout_while(self.state(), patience, |state| !wanted(state));
+        waited.is_ok_and(|(state, _)| wanted(&state))
+    }
+}
+
+/// Writes a line to the process. One that has ended reads nothing, and is started again.
+fn tell(state: &mut State, line: &impl serde::Serialize) {
+    let Some(input) = &mut state.input else { return };
+    let written =
+        serde_json::to_writer(&mut *input, line).map_err(io::Error::from).and_then(|()| input.write_all(b"\n"));
+    if written.is_err() {
+        state.input = None;
+    }
+}
+
+impl Processes {
+    /// Starts the processes of a network with these hosts. Time 0 comes `later` than the moment when all are ready.
+    ///
+    /// # Errors
+    /// If the system refuses links or processes, or one does not become ready.
+    pub fn start(
+        network: &mut Network,
+        graph: &Graph,
+        longest: usize,
+        asked: Asked,
+        later: Duration,
+    ) -> Result<Processes, LabError> {
+        // The process of the hosts has ends of its own.
+        drop(network.take_rings());
+        network.add_links(graph.links.len(), longest + HEADER)?;
+        let name = |part: Part| match part {
+            Part::Switch(number) => graph.nodes[number].name.clone(),
+            Part::All | Part::Hosts => "hosts".into(),
+        };
+        let process = |part| {
+            let (state, changed) = Default::default();
+            Arc::new(Process { part, name: name(part), asked: asked.clone(), state, changed })
+        };
+        let parts: Vec<Arc<Process>> = Part::each(graph).map(process).collect();
+        let mut processes = Processes { parts, threads: Vec::new(), clock: Clock::standing(asked.divisor) };
+        for part in processes.parts.clone() {
+            let thread = thread::Builder::new().name("process".into()).spawn(move || part.keep());
+            processes.threads.push(thread.during("cannot start a thread", "")?);
+        }
+        for part in &processes.parts {
+            let ready = part.wait(PATIENCE, |state| state.ready || state.over.is_some());
+            let why = match &part.state().over {
+                Some(over) => over.clone().unwrap_or_default(),
+                None if ready => continue,
+                None => format!("it was not ready after {} s", PATIENCE.as_secs()),
+            };
+            return Err(io::Error::other(why)).during(format!("cannot start the process of {}", part.name), "");
+        }
+        processes.clock = Clock::start(asked.divisor).later(TOGETHER + later);
+        let start = processes.clock.monotonic();
+        for part in &processes.parts {
+            part.state().start = Some(start);
+            part.word(Word::Begin(start));
+        }
+        Ok(processes)
+    }
+
+    fn end(&mut self) {
+        for part in &self.parts {
+            part.state().ending = true;
+            part.word(Word::End);
+        }
+        for part in &self.parts {
+            part.wait(PATIENCE, |state| state.over.is_some());
+            part.state().input = None;
+        }
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+impl Carrier for Processes {
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn now(&self) -> Instant {
+        self.clock.now().network()
+    }
+
+    fn runs(&self) -> bool {
+        self.parts.iter().all(|part| part.state().over.is_none())
+    }
+
+    fn packet_hops(&self) -> u64 {
+        self.parts.iter().map(|part| part.state().counts.packet_hops).sum()
+    }
+
+    fn counts(&self) -> Counts {
+        let mut sum = Counts::default();
+        for part in &self.parts {
+            let counts = part.state().counts.clone();
+            sum.now = sum.now.max(counts.now);
+            sum.inside += counts.inside;
+            sum.dropped += counts.dropped;
+            sum.packet_hops += counts.packet_hops;
+            sum.hosts.extend(counts.hosts);
+            sum.ports.extend(counts.ports);
+            sum.links.extend(counts.links);
+            sum.processes.push(ProcessCounts { name: part.name.clone(), restarts: part.state().restarts });
+        }
+        sum
+    }
+
+    fn count_lateness_anew(&self) {
+        self.parts.iter().for_each(|part| part.word(Word::CountAnew));
+    }
+
+    fn stop(&mut self) -> (Counts, Vec<Measured>) {
+        self.end();
+        let measured = self.parts.iter().flat_map(|part| std::mem::take(&mut part.state().measured)).collect();
+        (self.counts(), measured)
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

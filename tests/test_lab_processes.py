@@ -1,0 +1,173 @@
+"""`backwater lab --processes`: switches as processes that talk by frames, are killed, and start again."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+import backwater
+from backwater.lab.apart import Apart
+from backwater.lab.machine import WRONG, Machine
+from backwater.lab.outside import Options
+from conftest import Cli
+from labs import OVERLOAD, lab, python, start, traces
+
+SEND = """
+import os, socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+until, number = time.monotonic() + float(os.environ.get("FOR", "6")), 0
+while time.monotonic() < until:
+    number += 1
+    s.sendto(number.to_bytes(4, "big") + bytes(800), ("r", 7000))
+    time.sleep(0.0006)
+"""
+"""More than half of a port of 20 Mb/s."""
+RECEIVE = """
+import json, os, socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 7000))
+s.settimeout(0.2)
+last, got, reordered, until = {}, [], 0, time.monotonic() + 8
+while time.monotonic() < until:
+    try:
+        data, source = s.recvfrom(65535)
+    except TimeoutError:
+        continue
+    number = int.from_bytes(data[:4], "big")
+    reordered += number <= last.get(source, 0)
+    last[source] = number
+    got.append((time.monotonic(), source[0]))
+open(FILE, "w").write(json.dumps({"got": got, "reordered": reordered}))
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "overload.toml"
+    path.write_text(OVERLOAD)
+    return path
+
+
+def of_node(mark: str, name: str) -> list[int]:
+    """Processes of a lab that run the part with this name."""
+    words = ["-m", "backwater.lab.node", name]
+    found = []
+    for number in traces(mark)[1]:
+        command = Path(f"/proc/{number}/cmdline").read_text().split("\0")
+        if command[1:4] == words:
+            found.append(int(number))
+    return found
+
+
+@pytest.mark.usefixtures("allowed")
+def test_programs_talk_across_processes(path: Path) -> None:
+    answer = "import socket; s = socket.create_server(('', 7000)); c = s.accept()[0]; c.sendall(c.recv(9) * 40000)"
+    ask = (
+        "import socket; c = socket.create_connection(('r', 7000)); c.sendall(b'backwater'); n = 0\n"
+        "while part := c.recv(65536): n += len(part)\n"
+        "assert n == 360000, n"
+    )
+    code, found = lab(path, "--processes", "--serve", python("r", answer), "--exec", python("a", ask))
+    assert code == 0, found
+    assert [one["name"] for one in found["processes"]] == ["hosts", "sw1", "sw2"]
+    assert all(one["restarts"] == 0 for one in found["processes"])
+    # Four links, with two ends each.
+    assert len(found["links"]) == 8
+    assert all(not one["refused"] and one["restarts"] == 0 for one in found["links"])
+    # A hop of each frame over four links, both ways.
+    assert found["packet_hops"] > 1000
+
+
+@pytest.mark.usefixtures("allowed")
+@pytest.mark.parametrize("scheme", ["bfc", "flowsail", "pfc"])
+def test_traffic_recovers_when_a_switch_is_killed_and_starts_again(path: Path, tmp_path: Path, scheme: str) -> None:
+    mark, file = secrets.token_hex(8), tmp_path / "got.json"
+    receiver = RECEIVE.replace("FILE", repr(str(file)))
+    words = ["--set", f"scheme={scheme}", "--exec", python("r", receiver)]
+    senders = [word for host in ("a", "b") for word in ("--exec", python(host, SEND))]
+    run = start(path, "--processes", *words, *senders, "--json", mark=mark)
+    until = time.monotonic() + 30
+    while not of_node(mark, "sw2") and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(3)
+    [victim] = of_node(mark, "sw2")
+    killed = time.monotonic()
+    os.kill(victim, signal.SIGKILL)
+    out, said = run.communicate(timeout=60)
+    assert run.returncode == 0, said
+    found = json.loads(out)
+    restarts = {one["name"]: one["restarts"] for one in found["processes"]}
+    assert restarts == {"hosts": 0, "sw1": 0, "sw2": 1}
+    heard = [one for one in found["links"] if one["peer"] == "sw2"]
+    assert [one["restarts"] for one in heard] == [1, 1], heard
+    result = json.loads(file.read_text())
+    assert result["reordered"] == 0
+    before = [at for at, _ in result["got"] if at < killed]
+    # A Python starts within two seconds.
+    after = [(at, source) for at, source in result["got"] if at > killed + 2]
+    assert len(before) > 500
+    assert len({source for _, source in after}) == 2
+    assert len(after) > 500, "both flows go on"
+
+
+@pytest.mark.usefixtures("allowed", "no_pictures")
+def test_flows_across_processes_have_the_simulators_throughput(path: Path, tmp_path: Path) -> None:
+    simulated = backwater.Experiment(path).run(tmp_path / "simulated").runs[0]
+    for attempt in ("first", "second"):
+        on = Machine(20e6, None, Options(apart=Apart()))
+        real = backwater.Experiment(path).run(tmp_path / attempt, on=on).runs[0]
+        if real.summary["lab"]["faithful"]:
+            break
+    assert [real.summary["lab"][f"datagrams_{name}"] for name in WRONG] == [0, 0, 0]
+    assert set(real.tables) == {*simulated.tables, "lateness"}
+    close = 0.1 if real.summary["lab"]["faithful"] else 0.2
+    for one, other in zip(real.summary["throughput"], simulated.summary["throughput"], strict=True):
+        assert one["goodput_bps"] == pytest.approx(other["goodput_bps"], rel=close)
+
+    def pauses(run: backwater.Run) -> int:
+        return sum(run.table("ports")["bfc_pauses"].to_pylist())
+
+    assert pauses(real) == pytest.approx(pauses(simulated), rel=0.3)
+
+
+@pytest.mark.usefixtures("allowed")
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_of_processes(path: Path, ending: signal.Signals) -> None:
+    mark = secrets.token_hex(8)
+    before = traces(mark)
+    for wait in (0.5, 2.5):
+        run = start(path, "--processes", "--exec", python("a", "import time; time.sleep(600)"), mark=mark)
+        time.sleep(wait)
+        assert traces(mark)[1]
+        run.send_signal(ending)
+        run.communicate(timeout=40)
+        until = time.monotonic() + 10
+        while traces(mark) != before and time.monotonic() < until:
+            time.sleep(0.05)
+        assert traces(mark) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--watchdog", "1ms"], "--watchdog 1ms: looks at pauses between processes; expected --processes with it"),
+        (
+            ["--processes", "--watchdog", "soon"],
+            "'soon' is no time: expected a time of the network and forward or drop",
+        ),
+        (["--processes", "--watchdog", "1ms:wait"], "'wait' is no action: expected a time"),
+        (["--processes", "--watchdog", "1ns"], "expected a time from 1us to 1000s"),
+        (["--processes", "--log", "sw1=x"], "--log sw1=x: for switches in one process"),
+        (["--processes", "--realtime"], "--realtime: for switches in one process"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(cli: Cli, path: Path, words: list[str], said: str) -> None:
+    answer = cli("lab", str(path), *words, "--for", "1")
+    assert answer.returncode == 2, answer.stdout
+    assert said in answer.stderr
