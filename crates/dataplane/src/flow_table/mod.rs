@@ -57,6 +57,8 @@ pub struct FlowTable {
     /// simulator, would almost never collide.
     multiplier: u32,
     salt: u64,
+    /// Multiplier of port and class in a flow's bucket; 0: they do not matter.
+    spread: u32,
     /// Start of the search for an entry to move.
     rotor: u32,
     refused: u64,
@@ -93,6 +95,7 @@ impl FlowTable {
             cut: 32 - fingerprint_bits,
             multiplier: hash::mix64(salt ^ 0x6d75_6c74) as u32 | 1,
             salt: hash::mix64(salt ^ 0x6675_6c6c),
+            spread: if limit == CAPACITY_MAX { 0x9e37_79b1 } else { 0 },
             rotor: 0,
             refused: 0,
         }
@@ -114,18 +117,20 @@ impl FlowTable {
     }
 
     /// Computes the location of a flow. Odd multipliers are bijections, so 32 bits tell all flows apart. A flow has one
-    /// egress at a time, so its buckets do not depend on the port.
+    /// egress at a time, so its buckets in hardware do not depend on the port. A table without a limit has room for a
+    /// flow at any number of ports and classes, as packet spraying and pauses of unknown flows need it.
     #[inline(always)]
-    fn place(&self, flow: u32) -> Place {
+    fn place(&self, flow: u32, port: PortId, class: u8) -> Place {
         let fingerprint = self.fingerprint(flow);
-        let bucket = ((fingerprint as u64).wrapping_mul(self.salt | 1) >> 32) as u32;
+        let of_flow = fingerprint ^ (u32::from(port) << 8 | u32::from(class)).wrapping_mul(self.spread);
+        let bucket = ((of_flow as u64).wrapping_mul(self.salt | 1) >> 32) as u32;
         Place { fingerprint, bucket: bucket & self.mask() }
     }
 
-    /// Prefetches the buckets of a flow for a later look-up.
+    /// Prefetches the buckets of a flow for a later look-up, in a table with a limit.
     #[inline(always)]
     pub fn prefetch(&self, flow: u32) -> u32 {
-        let place = self.place(flow);
+        let place = self.place(flow, 0, 0);
         let other = self.other(place.bucket, place.fingerprint);
         self.buckets[place.bucket as usize][0] ^ self.buckets[other as usize][0]
     }
@@ -160,7 +165,7 @@ impl FlowTable {
         if self.by_port[port as usize] == 0 {
             return None;
         }
-        let place = self.place(flow);
+        let place = self.place(flow, port, class);
         let hint = FlowTable::hint(place.fingerprint);
         for bucket in [place.bucket, self.other(place.bucket, place.fingerprint)] {
             for entry in self.buckets[bucket as usize] {
@@ -182,7 +187,7 @@ impl FlowTable {
     /// Creates a record for `name` at `port`, which has none. If the table or the two buckets are full, records in
     /// these buckets are evicted first where `evict` allows. Returns `None` if there is still no room.
     pub fn insert(&mut self, port: PortId, name: FlowName, evict: impl Fn(&Record) -> bool) -> Option<Slot> {
-        let place = self.place(name.flow);
+        let place = self.place(name.flow, port, name.class);
         let both = [place.bucket, self.other(place.bucket, place.fingerprint)];
         let bucket = loop {
             if self.used < self.capacity
@@ -280,7 +285,7 @@ impl FlowTable {
             count *= 2;
             let fits = live.iter().all(|slot| {
                 let record = self.records[*slot as usize];
-                let place = self.place(record.flow);
+                let place = self.place(record.flow, record.port(), record.class);
                 let both = [place.bucket, self.other(place.bucket, place.fingerprint)];
                 let Some(bucket) = self.vacancy(both) else { return false };
                 self.put_entry(bucket, FlowTable::hint(place.fingerprint) | (slot + 1));
@@ -447,6 +452,16 @@ mod tests {
         let (used, refused) = (table.used(), table.refused());
         assert!((200..210).all(|flow| table.insert(0, name(flow), |_| true).is_some()));
         assert_eq!((table.used().max(used), table.refused()), (16, refused));
+    }
+
+    /// One flow at every port and in every class, as when its packets are sprayed.
+    #[test]
+    fn a_table_without_a_limit_has_room_for_a_flow_at_every_port() {
+        let mut table = FlowTable::new(None, 32, 256, 5);
+        let names = (0..256u16).flat_map(|port| (0..8).map(move |class| (port, FlowName { class, ..name(77) })));
+        let slots: Vec<_> = names.map(|(port, name)| (port, name, table.insert(port, name, |_| false))).collect();
+        assert!(slots.iter().all(|(port, name, slot)| slot.is_some() && table.find(*port, *name) == *slot));
+        assert_eq!((table.used(), table.refused()), (2048, 0));
     }
 
     #[test]

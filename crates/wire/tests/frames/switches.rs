@@ -136,8 +136,7 @@ impl Node {
         }
         let site = SwitchSite { name: "", layer: 1, number: 0, nic_rate: RATE, scheduled: Some(4), ports };
         let queues = table.data_queues();
-        let port =
-            Port { queues, upstream_queues: queues, classes: tried.classes(), hosts: PORTS.into(), largest: LARGEST };
+        let port = Port { queues, upstream_queues: queues, classes: 8, hosts: PORTS.into(), largest: LARGEST };
         Node {
             driver: Driver::new(network.switch(table, &site)),
             links: Links::new(port),
@@ -257,12 +256,6 @@ impl Tried {
     /// they are wrong if it sent others.
     fn is_consistent(&self) -> bool {
         self.table.bfc.credits.is_none()
-    }
-
-    /// Traffic classes of frames. Ideal flow control has one. Its table has room for eight records of a flow, one for
-    /// each port and class, and the ninth ends the process: with eight classes, frames with forged names cause that.
-    fn classes(&self) -> u8 {
-        if self.table.backpressure == Backpressure::PerFlow { 1 } else { 8 }
     }
 }
 
