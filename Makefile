@@ -29,6 +29,8 @@ cargo-cyclonedx := 0.5.9
 cyclonedx-bom := 7.5.0
 DENY := $(TOOLS)/bin/cargo-deny --offline --locked
 ADVISORIES ?= $(HOME)/.cargo/advisory-dbs
+# Time of `lab-hour`.
+SECONDS_OF_LOAD ?= 3600
 # Executions of each parser.
 FUZZ ?= 1000000
 
@@ -39,7 +41,7 @@ WHEELS := target/dist
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: help setup run lab lab-tables lab-doctor test test-rust test-python test-long fuzz bench bench-lab bench-page lint tools audit sbom format docs figures rustdoc api results lock wheel clean
+.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long fuzz bench bench-lab bench-page lint tools audit sbom format docs figures rustdoc api results lock wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -55,6 +57,9 @@ lab: setup ## nine TCP senders into one port of real packets, without root: a mi
 lab-tables: setup ## the tables of docs/lab.md, from runs with real packets beside simulated ones: some 20 minutes
 	$(BIN)/python tools/lab_tables.py run runs/lab
 	$(BIN)/python tools/lab_tables.py write runs/lab docs/lab.md
+
+lab-hour: setup ## an hour of TCP across processes, with watchdogs that must stay silent; SECONDS_OF_LOAD=3600
+	$(BIN)/python tools/lab_hour.py $(SECONDS_OF_LOAD)
 
 lab-doctor: setup ## whether this machine can run `backwater lab`
 	$(BIN)/backwater lab $(CURDIR)/examples/two-schemes.toml --for 0.5 && echo "The lab runs on this machine."
