@@ -166,7 +166,7 @@ def test_top_shows_what_waits_and_who_is_paused(lab: subprocess.Popen[str]) -> N
     assert sum(by_name[host, "switch0"]["queues_paused"] for host in ("host0", "host1")) > 0
     assert by_name["host2", "switch0"]["queued_bytes"] is None
     printed = ask(lab, "top", "--once").stdout
-    assert re.search(r"switch0 to host3 +[0-9]+ % +[0-9.]+ Mb/s +[0-9.]+ KB ", printed), printed
+    assert re.search(r"switch0 to host3 +[0-9]+ % +[0-9.]+ Mb/s +[0-9.]+ [KM]?B ", printed), printed
     assert "four: " in printed
 
 
