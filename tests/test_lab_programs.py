@@ -7,8 +7,8 @@ import re
 import secrets
 import shlex
 import signal
+import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -189,8 +189,12 @@ def test_programs_of_a_scenario_make_a_run_directory(two: Path, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("allowed")
-def test_programs_of_options_make_a_run_directory_and_a_failing_one_ends_it(two: Path, tmp_path: Path) -> None:
-    out, before = tmp_path / "out", set(Path(tempfile.gettempdir()).glob("backwater-*"))
+def test_programs_of_options_make_a_run_directory_and_a_failing_one_ends_it(
+    two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, scratch = tmp_path / "out", tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
     began = time.monotonic()
     run = start(two, "--set", "variant=BFC", "--out", out, "--exec", "host1 sleep 600", "--exec", "host0 false")
     said = run.communicate(timeout=60)[1]
@@ -198,7 +202,7 @@ def test_programs_of_options_make_a_run_directory_and_a_failing_one_ends_it(two:
     assert "host0: false: exit code 1" in said
     assert time.monotonic() - began < 40
     assert not out.exists()
-    assert set(Path(tempfile.gettempdir()).glob("backwater-*")) <= before
+    assert not list(scratch.iterdir())
     code = f'{shlex.quote(sys.executable)} -c \'import os; open(os.environ["{told.RESULT}"], "w").write("x")\''
     run = start(
         two,
@@ -237,6 +241,36 @@ def test_a_run_of_programs_that_is_terminated_leaves_nothing(two: Path, tmp_path
     while traces(mark) != before and time.monotonic() < until:
         time.sleep(0.05)
     assert traces(mark) == before
+
+
+@pytest.mark.usefixtures("allowed")
+def test_what_a_killed_run_leaves_is_removed_by_the_next(
+    two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+
+    def begin(name: str, host: str) -> subprocess.Popen[str]:
+        sleeper = python(host, f"import pathlib, time; pathlib.Path({str(tmp_path / name)!r}).touch(); time.sleep(600)")
+        words = ["--set", "variant=BFC", "--set", "run.duration=10 ms", "--out", tmp_path / f"{name}-out"]
+        run = start(two, *words, "--exec", sleeper)
+        until = time.monotonic() + 30
+        while not (tmp_path / name).exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        return run
+
+    goes_on = begin("goes-on", "host0")
+    killed = begin("killed", "host1")
+    assert len(list(scratch.iterdir())) == 2
+    killed.kill()
+    killed.communicate(timeout=30)
+    last = begin("last", "host2")
+    assert len(list(scratch.iterdir())) == 2, "that of the killed run is gone, and the others are not"
+    for run in (goes_on, last):
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=30)
+    assert not list(scratch.iterdir())
 
 
 def test_a_run_whose_hosts_lack_something_is_left_out_and_none_is_refused(two: Path, cli: Cli) -> None:

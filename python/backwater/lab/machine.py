@@ -5,7 +5,10 @@ The table `lateness` says how late frames were, and `programs` what programs hav
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
 import re
 import shlex
 import signal
@@ -37,6 +40,8 @@ PROGRAMS = pa.schema(
     ]
 )
 """Columns of the table `programs`: a result is a number or a text."""
+PLACES = "backwater-lab-"
+"""How the directories begin in which runs are made."""
 STDERR = 2
 """Where programs of a run print to."""
 
@@ -49,7 +54,8 @@ class LabRun:
 
     def __init__(self, scenario_json: str, rate_bps: float, programs: Programs | None, options: Options) -> None:
         self.pace = pace(scenario_json, rate_bps, own_flows=programs is None)
-        self.place = Path(tempfile.mkdtemp(prefix="backwater-"))
+        remove_left()
+        self.place, self.lock = locked_place()
         disk.scratches.add(self.place)
         self.tables = self.place / "tables"
         (self.place / "results").mkdir()
@@ -123,6 +129,7 @@ class LabRun:
             files = {path.name: path.read_bytes() for path in sorted(self.tables.iterdir())}
         finally:
             disk.forget(self.place)
+            os.close(self.lock)
         return Shipped(made["digest"], made["digests"], json.dumps(self.summary(made)), files, made["seconds"])
 
     def summary(self, made: dict[str, Any]) -> dict[str, Any]:
@@ -145,6 +152,27 @@ class LabRun:
             sent = counts["datagrams"]
             part |= {f"datagrams_{name}": sent[name] for name in ("sent", "received", *WRONG)}
         return {**summary, "lab": part}
+
+
+def locked_place() -> tuple[Path, int]:
+    """Makes a directory for a run, with a lock on it. It has the name that others look for once it is locked."""
+    made = Path(tempfile.mkdtemp(prefix=".backwater-"))
+    lock = os.open(made, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return made.rename(made.with_name(made.name.replace(".backwater-", PLACES))), lock
+
+
+def remove_left() -> None:
+    """Removes directories of runs whose process was killed. That of a run that goes on is locked."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PLACES}*"):
+        with contextlib.suppress(OSError):  # It belongs to another user, goes on, or is gone.
+            left = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(left).st_uid == os.getuid():
+                    disk.forget(path)
+            finally:
+                os.close(left)
 
 
 def refuse_failed(programs: list[dict[str, Any]]) -> None:
