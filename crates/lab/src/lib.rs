@@ -6,6 +6,7 @@
 //! | [`frames`] | the frames of a flow, as a sender of the shipped NICs |
 //! | `check` | whether the lab can carry a scenario, and how fast |
 //! | [`meter`] | measurements of a fabric |
+//! | [`own`] | the scenario's own flows, as the lab sends them |
 //! | [`slab`] | the store of frames |
 //! | `linux` | namespaces, links and the loop that carries frames, on Linux |
 //! | [`logs`] | logs of switches, for a replay |
@@ -19,6 +20,7 @@ pub mod ip;
 pub mod linux;
 pub mod logs;
 pub mod meter;
+pub mod own;
 pub mod slab;
 
 pub use check::{Pace, check, check_flows};

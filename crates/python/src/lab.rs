@@ -71,12 +71,12 @@ pub(crate) struct Apart {
 }
 
 impl Apart {
-    fn asked(self, scenario_json: &str, divisor: u32, measured: bool) -> Asked {
+    fn asked(self, scenario_json: &str, divisor: u32, measured: bool, own_flows: bool) -> Asked {
         let settings = |(span, poll, drops): (f64, f64, bool)| {
             Settings::from_seconds(span, poll, if drops { Action::Drop } else { Action::Forward })
         };
         let watchdog = self.watchdog.and_then(settings);
-        Asked { command: self.command, scenario: scenario_json.into(), divisor, measured, watchdog }
+        Asked { command: self.command, scenario: scenario_json.into(), divisor, measured, own_flows, watchdog }
     }
 }
 
@@ -230,7 +230,7 @@ pub(crate) fn lab_start(
     apart: Option<Apart>,
 ) -> PyResult<(Run, LabReport)> {
     let scenario = scenario::from_json(scenario_json).map_err(refused)?;
-    let asked = apart.map(|apart| apart.asked(scenario_json, divisor, true));
+    let asked = apart.map(|apart| apart.asked(scenario_json, divisor, true, true));
     let graph = expand(&scenario.topology);
     let logs = Logs::create(&scenario, &graph, logs).map_err(|error| InputError::new_err(error.to_string()))?;
     let (watch, until) = (Arc::new(Watch::default()), scenario.run.duration.0);
@@ -318,7 +318,7 @@ impl Lab {
             let logs = Logs::create(&scenario, &graph, logs).map_err(|error| InputError::new_err(error.to_string()))?;
             let running: Box<dyn Carrier> = match apart {
                 Some(apart) => {
-                    let asked = apart.asked(scenario_json, divisor, measured);
+                    let asked = apart.asked(scenario_json, divisor, measured, false);
                     Box::new(Processes::start(&mut network, &graph, longest, asked, Duration::ZERO).map_err(failed)?)
                 }
                 None => {

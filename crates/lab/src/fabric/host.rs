@@ -60,6 +60,8 @@ pub(super) struct HostsShared {
     pub(super) next_flow: u32,
     /// Seed of the flows' hashes.
     pub(super) seed: u64,
+    /// Number and hash of flows that have them already.
+    pub(super) named: FxHashMap<FiveTuple, (u32, u32)>,
     /// Whether pure ACKs go before data.
     pub(super) acks_first: bool,
 }
@@ -151,9 +153,12 @@ impl<N: Nic<Frames>> HostNode<N> {
             return *slot;
         }
         self.end_idle_flows(now, hosts, shared);
-        let id = hosts.next_flow;
-        hosts.next_flow = hosts.next_flow.wrapping_add(1);
-        let source = Source::Flow(Frames::new(five.key(hosts.seed), class));
+        let (id, key) = hosts.named.get(five).copied().unwrap_or_else(|| {
+            let id = hosts.next_flow;
+            hosts.next_flow = hosts.next_flow.wrapping_add(1);
+            (id, five.key(hosts.seed))
+        });
+        let source = Source::Flow(Frames::new(key, class));
         let new = NewFlow { id, dst, size: u64::MAX, receiver_slot: Packet::NO_FRAME, class: 0 };
         let slot = self.flows.add(Flow::new(source, new));
         self.names.insert(*five, slot);

@@ -14,6 +14,7 @@ pub mod watchdog;
 
 use crate::frames::Frames;
 use crate::ip::{self, Refused};
+use crate::own::Own;
 use crate::slab::{Handle, Slab};
 use agenda::{Agenda, Event};
 use backwater_counters::SwitchView;
@@ -123,6 +124,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
                 params: network(scenario, graph).nic_params(&scenario.switch, ()),
                 next_flow: 0,
                 seed: scenario.seed,
+                named: Default::default(),
                 acks_first: scenario.conventions.acks == AckClass::High,
             },
             classes: scenario.switch.priority_groups.saturating_sub(1),
@@ -139,6 +141,13 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
             shortest_hop: shortest_hop(graph),
             reached: Instant::ZERO,
         }
+    }
+
+    /// Gives the scenario's own flows the numbers and the hashes that they have in the simulator.
+    pub fn name_flows(&mut self, flows: &[Own]) {
+        let named = flows.iter().filter_map(|own| Some((own.five_tuple()?, (own.flow.id, own.key))));
+        self.hosts_shared.named = named.collect();
+        self.hosts_shared.next_flow = flows.iter().map(|own| own.flow.id + 1).max().unwrap_or(0);
     }
 
     /// Puts in a frame that a program of `host` sent at `at`. A time before [`Fabric::reached`] counts as that.

@@ -8,9 +8,10 @@ use crate::linux::clock::Clock;
 use crate::linux::lateness::Lateness;
 use crate::linux::namespace::Namespace;
 use crate::linux::{During, LabError, Network, payload};
+use crate::own::{Own, PORT};
 use backwater_scenario::model::{Scenario, Workload};
 use backwater_scenario::topology::Graph;
-use backwater_traffic::{ENDLESS, Flow, Traffic, counted_window};
+use backwater_traffic::{ENDLESS, Flow, counted_window};
 use backwater_types::{Instant, SerTime};
 use nix::cmsg_space;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -25,8 +26,6 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Port at which hosts receive.
-const PORT: u16 = 9;
 /// Bytes of received datagrams that a host's socket may hold while the receiver waits for a processor. By default it
 /// holds some 90 datagrams, which come in 7 ms at 100 Mb/s.
 const RECEIVED_MAX: usize = 16 << 20;
@@ -91,11 +90,17 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Opens the sockets of all hosts, and starts to send the flows of the scenario at time 0 of `clock`.
+    /// Opens the sockets of all hosts, and starts to send the flows of the scenario, `own`, at time 0 of `clock`.
     ///
     /// # Errors
     /// If the system refuses a socket or a thread.
-    pub fn start(network: &Network, scenario: &Scenario, graph: &Graph, clock: Clock) -> Result<Programs, LabError> {
+    pub fn start(
+        network: &Network,
+        scenario: &Scenario,
+        graph: &Graph,
+        own: &[Own],
+        clock: Clock,
+    ) -> Result<Programs, LabError> {
         let mut sockets = Vec::new();
         for host in 0..graph.hosts as u16 {
             let open = || {
@@ -115,7 +120,7 @@ impl Programs {
         let until = counted_window(scenario).1;
         let namespaces = network.namespaces().during("cannot keep the hosts", "")?;
         let sender = Sender {
-            traffic: Traffic::new(scenario, graph).take_while(|flow| flow.at < until).collect(),
+            traffic: own.to_vec(),
             namespaces,
             rates: (0..graph.hosts).map(|host| SerTime::of(graph.links[host].rate)).collect(),
             paces: scenario.workload.iter().map(|w: &Workload| w.rate().map(SerTime::of)).collect(),
@@ -170,7 +175,7 @@ impl Drop for Programs {
 
 /// The program that sends.
 struct Sender {
-    traffic: Vec<Flow>,
+    traffic: Vec<Own>,
     namespaces: Vec<Namespace>,
     /// `[host]`.
     rates: Vec<SerTime>,
@@ -194,9 +199,9 @@ impl Sender {
         }
         while !self.shared.stop.load(Ordering::Relaxed) {
             let now = self.clock.now().network();
-            while let Some(flow) = coming.next_if(|flow| flow.at <= now) {
-                if let Some(new) = self.open(flow) {
-                    due.push(Reverse((flow.at, sending.len())));
+            while let Some(own) = coming.next_if(|own| own.flow.at <= now) {
+                if let Some(new) = self.open(own) {
+                    due.push(Reverse((own.flow.at, sending.len())));
                     sending.push(new);
                 }
             }
@@ -207,7 +212,7 @@ impl Sender {
                 }
             }
             let next = due.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
-            let next = coming.peek().map_or(next, |flow| next.min(flow.at));
+            let next = coming.peek().map_or(next, |own| next.min(own.flow.at));
             if next == Instant::NEVER {
                 return;
             }
@@ -216,11 +221,12 @@ impl Sender {
         }
     }
 
-    fn open(&self, flow: &Flow) -> Option<Sending> {
+    fn open(&self, own: &Own) -> Option<Sending> {
+        let flow = &own.flow;
         let (packets, last) = flow.packets(self.payload);
         // The thread stays in the host; a socket belongs to the host in which it was made.
         self.namespaces[usize::from(flow.src)].join().ok()?;
-        let socket = UdpSocket::bind((address(flow.src), 0)).ok()?;
+        let socket = UdpSocket::bind((address(flow.src), own.port.unwrap_or(0))).ok()?;
         socket.set_nonblocking(true).ok()?;
         let missing = HashSet::new();
         let receiving = Receiving { left: packets, next: 0, missing, class: flow.class, last, packets };

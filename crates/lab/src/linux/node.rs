@@ -9,6 +9,7 @@ use crate::linux::network::{rings_of_ends, rings_of_hosts};
 use crate::linux::running::{Carrier, Counts, FRAMES, Running};
 use crate::linux::{During, LabError};
 use crate::meter::{Measured, Meter};
+use crate::own::own_flows;
 use backwater_nic::Rings;
 use backwater_scenario::topology::expand;
 use backwater_schemes::{AnySwitch, planes};
@@ -34,6 +35,8 @@ pub struct Order {
     pub divisor: u32,
     /// Whether to measure what the scenario asks for.
     pub measured: bool,
+    /// Whether hosts send the scenario's own flows.
+    pub own_flows: bool,
     /// Watchdogs over pauses by neighbours.
     pub watchdog: Option<watchdog::Settings>,
     /// Start of the lab's clock on the machine's monotonic clock. `None`: it comes later.
@@ -119,6 +122,9 @@ fn start(order: &Order) -> Result<Running, LabError> {
     let plane = |shape: &_, table: &_| planes::any(memory, shape, table);
     let mut fabric: Fabric<AnySwitch, Rings> =
         Fabric::part(&scenario, &graph, (order.part, order.watchdog), plane, FRAMES);
+    if order.own_flows && order.part == Part::Hosts {
+        fabric.name_flows(&own_flows(&scenario, &graph));
+    }
     let longest = scenario.host.full_packet().0 as usize;
     let hosts = if order.part == Part::Hosts { graph.hosts } else { 0 };
     let rings = rings_of_hosts(hosts, longest).and_then(|hosts| {

@@ -36,6 +36,8 @@ pub struct Asked {
     pub divisor: u32,
     /// Whether to measure what the scenario asks for.
     pub measured: bool,
+    /// Whether hosts send the scenario's own flows.
+    pub own_flows: bool,
     /// Watchdogs over pauses by neighbours.
     pub watchdog: Option<watchdog::Settings>,
 }
@@ -117,7 +119,7 @@ impl Process {
     fn start(&self) -> io::Result<Child> {
         let mut state = self.state();
         state.attempts += 1;
-        let Asked { command, scenario, divisor, measured, watchdog } = self.asked.clone();
+        let Asked { command, scenario, divisor, measured, own_flows, watchdog } = self.asked.clone();
         let [program, arguments @ ..] = &command[..] else { return Err(io::Error::other("no command is given")) };
         let mut child = Command::new(program)
             .args(arguments)
@@ -125,7 +127,7 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let order = Order { scenario, part: self.part, divisor, measured, watchdog, start: state.start };
+        let order = Order { scenario, part: self.part, divisor, measured, own_flows, watchdog, start: state.start };
         state.input = child.stdin.take();
         tell(&mut state, &order);
         Ok(child)

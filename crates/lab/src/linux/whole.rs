@@ -8,6 +8,7 @@ use crate::linux::processes::Asked;
 use crate::linux::running::FRAMES;
 use crate::linux::{Carrier, Counts, During, LabError, Network, Processes, Running};
 use crate::meter::{Measured, Meter};
+use crate::own::own_flows;
 use backwater_measure::Outcome;
 use backwater_measure::digest::conclude;
 use backwater_nic::Rings;
@@ -67,6 +68,7 @@ pub fn run(
 ) -> Result<Whole, LabError> {
     let mut network = Network::new(graph.hosts as u16, scenario.host.full_packet().0 as usize)?;
     watcher.on_start(network.namespaces().during("cannot keep the hosts", "")?);
+    let own = own_flows(scenario, graph);
     let later = SETTING_UP + PER_HOST * graph.hosts as u32;
     let mut running: Box<dyn Carrier> = match processes {
         Some(asked) => {
@@ -75,11 +77,12 @@ pub fn run(
         }
         None => {
             let mut fabric = logs.fabric::<Rings>(scenario, graph, FRAMES);
+            fabric.name_flows(&own);
             let meter = Meter::new(scenario, graph, &mut fabric);
             Box::new(Running::start(&mut network, fabric, Some(meter), Clock::start(divisor).later(later))?)
         }
     };
-    let programs = Programs::start(&network, scenario, graph, running.clock())?;
+    let programs = Programs::start(&network, scenario, graph, &own, running.clock())?;
     let until = counted_window(scenario).1;
     let cap = Instant((scenario.run.duration.0 as f64 * scenario.run.drain.max(1.0)) as u64).max(until);
     let mut complete = true;

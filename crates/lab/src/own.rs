@@ -1,0 +1,54 @@
+//! The scenario's own flows as the lab sends them: UDP from a port of each flow's own.
+//!
+//! Switches hash a flow to a queue or a path. The own flows have the hashes of the simulator's flows, so that the same
+//! flows share a queue in both.
+
+use crate::fabric::address;
+use crate::ip::FiveTuple;
+use backwater_scenario::model::Scenario;
+use backwater_scenario::topology::Graph;
+use backwater_traffic::{Flow, FlowKeys, Traffic, counted_window};
+
+/// Port at which hosts receive.
+pub const PORT: u16 = 9;
+/// First port from which hosts send.
+const FIRST: u16 = 1024;
+
+/// One of the scenario's own flows.
+#[derive(Clone, Copy, Debug)]
+pub struct Own {
+    /// The flow.
+    pub flow: Flow,
+    /// Port from which its host sends. `None`: the host has no more, and any will do.
+    pub port: Option<u16>,
+    /// Hash of the flow in the simulator.
+    pub key: u32,
+}
+
+impl Own {
+    /// What switches of the lab tell the flow by, if that is known beforehand.
+    pub fn five_tuple(&self) -> Option<FiveTuple> {
+        Some(FiveTuple {
+            protocol: 17,
+            source: address(self.flow.src),
+            destination: address(self.flow.dst),
+            ports: Some((self.port?, PORT)),
+        })
+    }
+}
+
+/// Returns the flows of a scenario that start before the end of its counted window, in the order of their starts.
+pub fn own_flows(scenario: &Scenario, graph: &Graph) -> Vec<Own> {
+    let until = counted_window(scenario).1;
+    let mut keys = FlowKeys::new(scenario);
+    let mut sent = vec![0u16; graph.hosts];
+    let flows = Traffic::new(scenario, graph).take_while(|flow| flow.at < until);
+    flows
+        .map(|flow| {
+            let before = &mut sent[usize::from(flow.src)];
+            let port = FIRST.checked_add(*before);
+            *before = before.saturating_add(1);
+            Own { flow, port, key: keys.next(&flow) }
+        })
+        .collect()
+}
