@@ -26,14 +26,12 @@ pub struct Own {
 }
 
 impl Own {
-    /// What switches of the lab tell the flow by, if that is known beforehand.
-    pub fn five_tuple(&self) -> Option<FiveTuple> {
-        Some(FiveTuple {
-            protocol: 17,
-            source: address(self.flow.src),
-            destination: address(self.flow.dst),
-            ports: Some((self.port?, PORT)),
-        })
+    /// What switches of the lab tell the flow by, if that is known before it sends, and its number and hash in the
+    /// simulator: for [`Fabric::name_flows`](crate::Fabric::name_flows).
+    pub fn name(&self) -> Option<(FiveTuple, u32, u32)> {
+        let (source, destination) = (address(self.flow.src), address(self.flow.dst));
+        let flow = FiveTuple { protocol: 17, source, destination, ports: Some((self.port?, PORT)) };
+        Some((flow, self.flow.id, self.key))
     }
 }
 

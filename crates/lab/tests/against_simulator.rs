@@ -4,7 +4,7 @@
 mod network;
 
 use backwater_lab::fabric::outside::Part;
-use backwater_lab::own::{PORT, own_flows};
+use backwater_lab::own::{Own, PORT, own_flows};
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::expand;
 use backwater_sim::{Simulation, Watch};
@@ -179,7 +179,7 @@ fn own_flows_share_the_queues_that_they_share_in_the_simulator() {
     let run = |named: bool| {
         let (mut fabric, own) = (fabric(&scenario, &graph), own_flows(&scenario, &graph));
         if named {
-            fabric.name_flows(&own);
+            fabric.name_flows(own.iter().filter_map(Own::name));
         }
         let mut frames: HashMap<(u8, u16), f64> = HashMap::new();
         let mut deliver = |_: Instant, _: u16, bytes: &[u8]| {

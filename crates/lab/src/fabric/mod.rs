@@ -13,8 +13,7 @@ mod switch;
 pub mod watchdog;
 
 use crate::frames::Frames;
-use crate::ip::{self, Refused};
-use crate::own::Own;
+use crate::ip::{self, FiveTuple, Refused};
 use crate::slab::{Handle, Slab};
 use agenda::{Agenda, Event};
 use backwater_counters::SwitchView;
@@ -143,11 +142,12 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
         }
     }
 
-    /// Gives the scenario's own flows the numbers and the hashes that they have in the simulator.
-    pub fn name_flows(&mut self, flows: &[Own]) {
-        let named = flows.iter().filter_map(|own| Some((own.five_tuple()?, (own.flow.id, own.key))));
-        self.hosts_shared.named = named.collect();
-        self.hosts_shared.next_flow = flows.iter().map(|own| own.flow.id + 1).max().unwrap_or(0);
+    /// Gives flows their numbers and hashes, before they send. Other flows get numbers after these.
+    pub fn name_flows(&mut self, flows: impl Iterator<Item = (FiveTuple, u32, u32)>) {
+        for (flow, number, key) in flows {
+            self.hosts_shared.next_flow = self.hosts_shared.next_flow.max(number + 1);
+            self.hosts_shared.named.insert(flow, (number, key));
+        }
     }
 
     /// Puts in a frame that a program of `host` sent at `at`. A time before [`Fabric::reached`] counts as that.

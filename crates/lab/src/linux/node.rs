@@ -9,7 +9,7 @@ use crate::linux::network::{rings_of_ends, rings_of_hosts};
 use crate::linux::running::{Carrier, Counts, FRAMES, Running};
 use crate::linux::{During, LabError};
 use crate::meter::{Measured, Meter};
-use crate::own::own_flows;
+use crate::own::{Own, own_flows};
 use backwater_nic::Rings;
 use backwater_scenario::topology::expand;
 use backwater_schemes::{AnySwitch, planes};
@@ -123,7 +123,7 @@ fn start(order: &Order) -> Result<Running, LabError> {
     let mut fabric: Fabric<AnySwitch, Rings> =
         Fabric::part(&scenario, &graph, (order.part, order.watchdog), plane, FRAMES);
     if order.own_flows && order.part == Part::Hosts {
-        fabric.name_flows(&own_flows(&scenario, &graph));
+        fabric.name_flows(own_flows(&scenario, &graph).iter().filter_map(Own::name));
     }
     let longest = scenario.host.full_packet().0 as usize;
     let hosts = if order.part == Part::Hosts { graph.hosts } else { 0 };

@@ -8,7 +8,7 @@ use crate::linux::processes::Asked;
 use crate::linux::running::FRAMES;
 use crate::linux::{Carrier, Counts, During, LabError, Network, Processes, Running};
 use crate::meter::{Measured, Meter};
-use crate::own::own_flows;
+use crate::own::{Own, own_flows};
 use backwater_measure::Outcome;
 use backwater_measure::digest::conclude;
 use backwater_nic::Rings;
@@ -77,7 +77,7 @@ pub fn run(
         }
         None => {
             let mut fabric = logs.fabric::<Rings>(scenario, graph, FRAMES);
-            fabric.name_flows(&own);
+            fabric.name_flows(own.iter().filter_map(Own::name));
             let meter = Meter::new(scenario, graph, &mut fabric);
             Box::new(Running::start(&mut network, fabric, Some(meter), Clock::start(divisor).later(later))?)
         }
