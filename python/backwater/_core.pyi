@@ -179,8 +179,10 @@ class Lab:
         measured: bool = False,
         dctcp: bool = False,
         apart: Apart | None = None,
+        captures: list[tuple[str, list[tuple[str, int, int]]]] = [],
     ) -> None:
         """Begins. `logs` has a file for the log of each switch that it names. `measured` keeps measurements.
+        `captures` has files, and the ports of each: name, node and port.
 
         With `dctcp`, the hosts' TCP is DCTCP.
         """
@@ -231,7 +233,11 @@ class LabReport:
         """Moves the calling thread into a host."""
 
 def lab_start(
-    scenario_json: str, divisor: int, logs: dict[str, str] = {}, apart: Apart | None = None
+    scenario_json: str,
+    divisor: int,
+    logs: dict[str, str] = {},
+    apart: Apart | None = None,
+    captures: list[tuple[str, list[tuple[str, int, int]]]] = [],
 ) -> tuple[Run, LabReport]:
     """Starts to run the flows of a scenario in the lab, after `lab_enter`."""
 

@@ -12,8 +12,10 @@ use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPa
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, PcapError};
+use std::fs::File;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::time::Duration;
 
 /// Address before that of host 0.
@@ -24,6 +26,12 @@ const PORTS: (u16, u16) = (5000, 49_152);
 /// Returns the IP address of a host.
 pub fn host_address(host: u16) -> Ipv4Addr {
     Ipv4Addr::from_bits(NETWORK.to_bits() + 1 + u32::from(host))
+}
+
+/// Returns the hardware address of a host's interface.
+pub fn hardware_address(host: u16) -> [u8; 6] {
+    let [high, low] = host.to_be_bytes();
+    [0x02, 0xb7, 0, 0, high, low]
 }
 
 /// Returns the hardware address of one end of a link, by the link's number.
@@ -156,14 +164,58 @@ impl<W: Write> Capture<W> {
     }
 }
 
+/// Bytes of a [`CaptureFile`] that wait in memory.
+const WAITING: usize = 1 << 16;
+
+/// A capture in a file, which has whole frames at any time: after a crash, and when the disk is full.
+pub struct CaptureFile {
+    capture: Capture<Vec<u8>>,
+    file: File,
+    /// Bytes in the file.
+    written: u64,
+}
+
+impl CaptureFile {
+    /// Starts a file, and replaces one that is there.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn create<'a>(path: &Path, ports: impl IntoIterator<Item = &'a str>) -> io::Result<CaptureFile> {
+        let mut file = CaptureFile { file: File::create(path)?, capture: Capture::new(Vec::new(), ports)?, written: 0 };
+        file.flush()?;
+        Ok(file)
+    }
+
+    /// Lets `write` add a frame.
+    ///
+    /// # Errors
+    /// If the file cannot be written. Then it has the frames up to the last that found room.
+    pub fn add(&mut self, write: impl FnOnce(&mut Capture<Vec<u8>>) -> io::Result<()>) -> io::Result<()> {
+        write(&mut self.capture)?;
+        if self.capture.writer.get_ref().len() < WAITING { Ok(()) } else { self.flush() }
+    }
+
+    /// Writes what waits in memory.
+    ///
+    /// # Errors
+    /// As [`CaptureFile::add`].
+    pub fn flush(&mut self) -> io::Result<()> {
+        let waiting = self.capture.writer.get_mut();
+        let result = self.file.write_all(waiting);
+        match result {
+            Ok(()) => self.written += waiting.len() as u64,
+            // Whatever came into the file ends within a frame. If it stays there, readers say so.
+            Err(_) => drop(self.file.set_len(self.written)),
+        }
+        waiting.clear();
+        result
+    }
+}
+
 /// Makes the frame of a simulated packet: UDP without payload, from its host to its destination.
 fn stand_in(packet: &Packet, out: &mut Vec<u8>) {
     out.clear();
-    let mac = |host: u16| {
-        let [high, low] = host.to_be_bytes();
-        [0x02, 0xb7, 0, 0, high, low]
-    };
-    let ip = PacketBuilder::ethernet2(mac(packet.src), mac(packet.dst));
+    let ip = PacketBuilder::ethernet2(hardware_address(packet.src), hardware_address(packet.dst));
     let ip = ip.ipv4(host_address(packet.src).octets(), host_address(packet.dst).octets(), 64);
     let udp = ip.udp(PORTS.1 + (packet.flow % 16_384) as u16, PORTS.0);
     udp.write(out, &[]).expect("memory takes a frame");
@@ -239,6 +291,31 @@ mod tests {
         assert_eq!(nack.4[0], EnhancedPacketOption::Comment("Nack, flow 7, packet 9".into()));
         let Body::Packet(header, wrapped) = Frame::parse(&ack.3, &PORT).unwrap().body else { panic!("no packet") };
         assert_eq!((header.packet(0), wrapped), (Packet { receiver_slot: 0, ..packet(Kind::Ack) }, &real[..]));
+    }
+
+    /// Starts itself again where no file may have more than some 100 KB, as on a full disk.
+    #[test]
+    fn a_file_on_a_full_disk_has_whole_frames() {
+        let path = std::env::temp_dir().join(format!("backwater-full-{}.pcapng", std::process::id()));
+        if let Some(path) = std::env::var_os("BACKWATER_FULL") {
+            let mut file = CaptureFile::create(Path::new(&path), ["sw:a"]).unwrap();
+            let add = |number: u64| {
+                let source = port_address(0, false);
+                file.add(|capture| capture.packet(Instant(number), 0, Way::Out, source, &packet(Kind::Data)))
+            };
+            let failed = (0..10_000).map(add).find_map(Result::err).expect("the disk is full");
+            assert_eq!(failed.kind(), io::ErrorKind::FileTooLarge);
+            return;
+        }
+        let script = "trap '' XFSZ; ulimit -f 200; exec \"$0\" \"$@\"";
+        let this = std::env::current_exe().unwrap();
+        let mut again = std::process::Command::new("sh");
+        again.args(["-c", script]).arg(this).args(["--exact", "tests::a_file_on_a_full_disk_has_whole_frames"]);
+        assert!(again.env("BACKWATER_FULL", &path).status().unwrap().success());
+        let (names, rows) = read(&std::fs::read(&path).unwrap());
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(names, ["sw:a"]);
+        assert!((100..5_000).contains(&rows.len()), "{} whole frames", rows.len());
     }
 
     /// A disk that takes so many bytes.

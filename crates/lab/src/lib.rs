@@ -10,8 +10,10 @@
 //! | [`slab`] | the store of frames |
 //! | `linux` | namespaces, links and the loop that carries frames, on Linux |
 //! | [`logs`] | logs of switches, for a replay |
+//! | [`captures`] | captures of ports, for Wireshark |
 //! | [`ip`] | what the lab reads of a frame |
 
+pub mod captures;
 mod check;
 pub mod fabric;
 pub mod frames;
@@ -23,6 +25,7 @@ pub mod meter;
 pub mod own;
 pub mod slab;
 
+pub use captures::Captures;
 pub use check::{Pace, check, check_flows};
 pub use fabric::Fabric;
 pub use logs::Logs;

@@ -1,4 +1,4 @@
-//! Logs of switches, for `backwater replay`.
+//! Logs of switches, for `backwater replay`, and captures of ports.
 
 use backwater_nic::Nic;
 use backwater_replay::{Error, Head, Log, Recorded, number_of};
@@ -11,12 +11,16 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use crate::captures::Captures;
 use crate::fabric::Fabric;
 use crate::frames::Frames;
 
 /// Logs of some switches of a network, in files.
 #[derive(Debug, Default)]
-pub struct Logs(Vec<OneLog>);
+pub struct Logs {
+    switches: Vec<OneLog>,
+    captures: Captures,
+}
 
 #[derive(Debug)]
 struct OneLog {
@@ -38,30 +42,40 @@ impl Logs {
             let log = written.map_err(|error| unwritten(&path, &error))?;
             Ok(OneLog { number, path, log })
         };
-        wanted.into_iter().map(one).collect::<Result<_, _>>().map(Logs)
+        let switches = wanted.into_iter().map(one).collect::<Result<_, _>>()?;
+        Ok(Logs { switches, captures: Captures::default() })
     }
 
-    /// Builds the fabric of a scenario, as [`Fabric::new`], with these logs.
+    /// The same logs, and captures of ports.
+    pub fn with(self, captures: Captures) -> Logs {
+        Logs { captures, ..self }
+    }
+
+    /// Builds the fabric of a scenario, as [`Fabric::new`], with these logs and captures.
     pub fn fabric<N: Nic<Frames>>(&self, scenario: &Scenario, graph: &Graph, frames: usize) -> Fabric<AnySwitch, N> {
         // Switches are built in order of their numbers.
         let (memory, next) = (scenario.conventions.memory, Cell::new(graph.hosts));
         let plane = |shape: &_, table: &_| {
             let (plane, number) = (planes::any(memory, shape, table), next.get());
             next.set(number + 1);
-            match self.0.iter().find(|one| one.number == number) {
+            match self.switches.iter().find(|one| one.number == number) {
                 Some(one) => Box::new(Recorded::new(plane, one.log.clone())) as AnySwitch,
                 None => plane,
             }
         };
-        Fabric::new(scenario, graph, plane, frames)
+        let mut fabric = Fabric::new(scenario, graph, plane, frames);
+        fabric.capture(&self.captures);
+        fabric
     }
 
-    /// Ends all logs, after the last event of the fabric.
+    /// Ends all logs and captures, after the last event of the fabric.
     ///
     /// # Errors
     /// The first error in writing.
     pub fn finish(&self) -> Result<(), Error> {
-        self.0.iter().try_for_each(|one| one.log.finish().map(|_| ()).map_err(|error| unwritten(&one.path, &error)))
+        let mut logs = self.switches.iter();
+        logs.try_for_each(|one| one.log.finish().map(|_| ()).map_err(|error| unwritten(&one.path, &error)))?;
+        self.captures.finish()
     }
 }
 

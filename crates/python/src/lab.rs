@@ -16,9 +16,10 @@ use backwater_lab::linux::{
     Carrier, Counts, HostCounts, LabError, Network, PortReading, Processes, Running, namespace,
 };
 use backwater_lab::meter::{Measured, Meter};
-use backwater_lab::{Logs, Pace, check, check_flows};
+use backwater_lab::{Captures, Logs, Pace, captures, check, check_flows};
 use backwater_nic::Rings;
 use backwater_scenario as scenario;
+use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::{Graph, expand};
 use backwater_sim::Watch;
 use backwater_sim::measure::digest::conclude;
@@ -220,19 +221,20 @@ impl Watcher for Follower {
 }
 
 /// Starts to run the flows of a scenario in the lab, on threads of its own. `logs` has a file for the log of each switch
-/// that it names.
+/// that it names; `captures` has files, and the ports of each: name, node and port.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new(), apart=None))]
+#[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new(), apart=None, captures=Vec::new()))]
 pub(crate) fn lab_start(
     scenario_json: &str,
     divisor: u32,
     logs: BTreeMap<String, PathBuf>,
     apart: Option<Apart>,
+    captures: Vec<captures::Wanted>,
 ) -> PyResult<(Run, LabReport)> {
     let scenario = scenario::from_json(scenario_json).map_err(refused)?;
     let asked = apart.map(|apart| apart.asked(scenario_json, divisor, true, true));
     let graph = expand(&scenario.topology);
-    let logs = Logs::create(&scenario, &graph, logs).map_err(|error| InputError::new_err(error.to_string()))?;
+    let logs = recorded(&scenario, &graph, logs, captures)?;
     let (watch, until) = (Arc::new(Watch::default()), scenario.run.duration.0);
     let (send, done) = mpsc::channel();
     let known = Arc::new(Known {
@@ -272,7 +274,19 @@ pub(crate) fn lab_start(
     Ok((Run { watch, until, done: Mutex::new(done), outcome: Mutex::new(None) }, LabReport { known }))
 }
 
-/// Ends all logs, and says what could not be written.
+/// Starts the logs and captures of a lab.
+fn recorded(
+    scenario: &Scenario,
+    graph: &Graph,
+    logs: BTreeMap<String, PathBuf>,
+    captures: Vec<captures::Wanted>,
+) -> PyResult<Logs> {
+    let refused = |error: backwater_replay::Error| InputError::new_err(error.to_string());
+    let captures = Captures::create(graph, captures).map_err(refused)?;
+    Ok(Logs::create(scenario, graph, logs).map_err(refused)?.with(captures))
+}
+
+/// Ends all logs and captures, and says what could not be written.
 fn unlogged(logs: &Logs) -> Value {
     logs.finish().err().map(|error| error.to_string()).into()
 }
@@ -294,9 +308,11 @@ pub(crate) struct Lab {
 impl Lab {
     /// Sets the hosts of a scenario up and starts its switches. `divisor` seconds of the machine are a second of the
     /// network. `logs` has a file for the log of each switch that it names. `measured` keeps the scenario's measurements.
+    /// `captures` has files, and the ports of each: name, node and port.
     /// With `dctcp`, the TCP of all hosts is a DCTCP that this registers in the kernel.
     #[new]
-    #[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new(), measured=false, dctcp=false, apart=None))]
+    #[allow(clippy::too_many_arguments)] // what a lab can be asked for, by name in Python
+    #[pyo3(signature = (scenario_json, divisor, logs=BTreeMap::new(), measured=false, dctcp=false, apart=None, captures=Vec::new()))]
     fn new(
         py: Python<'_>,
         scenario_json: &str,
@@ -305,6 +321,7 @@ impl Lab {
         measured: bool,
         dctcp: bool,
         apart: Option<Apart>,
+        captures: Vec<captures::Wanted>,
     ) -> PyResult<Lab> {
         let scenario = scenario::from_json(scenario_json).map_err(refused)?;
         let graph = expand(&scenario.topology);
@@ -315,7 +332,7 @@ impl Lab {
             if let Some(dctcp) = &dctcp {
                 network.use_congestion_control(dctcp.name()).map_err(failed)?;
             }
-            let logs = Logs::create(&scenario, &graph, logs).map_err(|error| InputError::new_err(error.to_string()))?;
+            let logs = recorded(&scenario, &graph, logs, captures)?;
             let running: Box<dyn Carrier> = match apart {
                 Some(apart) => {
                     let asked = apart.asked(scenario_json, divisor, measured, false);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +19,7 @@ from backwater.cli.options import HOW, WHAT, WHERE, Force, Json, OutDir, Scale, 
 with when_used():
     import json
 
-    from backwater import api, terminal
+    from backwater import api, capture, terminal
     from backwater.cli import experiment as runner
     from backwater.cli import places as placing
     from backwater.cli import printing
@@ -29,6 +29,8 @@ with when_used():
 
 
 RATE_MBPS = 20.0
+Captures = Sequence[tuple[Path, "Sequence[capture.Port]"]]
+"""Files, each with the ports whose packets it gets."""
 STDERR = 2
 
 
@@ -92,6 +94,15 @@ def lab(
             rich_help_panel=WHERE,
         ),
     ] = None,
+    pcap: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pcap",
+            metavar="PORT=FILE",
+            help="Write the frames that cross PORT, such as leaf0:spine0 or host3, to FILE.pcapng. Repeatable.",
+            rich_help_panel=WHERE,
+        ),
+    ] = None,
     dctcp: Annotated[
         bool,
         typer.Option(
@@ -130,7 +141,7 @@ def lab(
         typer.Option(
             "--watchdog",
             metavar="TIME[:ACTION]",
-            help="End a pause between processes after TIME of the network, such as 200us:drop.",
+            help="Let a pause between processes end after TIME of the network, such as 200us:drop.",
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -162,7 +173,7 @@ def lab(
         )
     if for_s is not None and not 0 < for_s <= 1e6:
         raise InputError(f"--for {for_s:g}: expected a time above 0, in seconds")
-    apart = apart_of(watchdog, logs or [], processes=processes, realtime=realtime)
+    apart = apart_of(watchdog, logs or [], pcap or [], processes=processes, realtime=realtime)
     experiment = api.Experiment.from_arguments(scenario, all_sets(sets, seeds), scale)
     if dctcp and os.geteuid() != 0:
         raise InputError(
@@ -180,7 +191,8 @@ def lab(
         found = programs_of(experiment, serves or [], execs or [])
         experiment.invocation += ["--obey", obey] if obey is not None else []
         files = logs_of_one_run(experiment, logs or [])
-        options = outside.Options(files, dctcp=dctcp, realtime=realtime, apart=apart)
+        captured = captures_of_one_run(experiment, pcap or [])
+        options = outside.Options(files, captured, dctcp=dctcp, realtime=realtime, apart=apart)
         raise typer.Exit(whole(experiment, rate, found, options, out_dir, force=force, as_json=as_json))
     for option, given in (("--out", out_dir), ("--force", force or None), ("--seeds", seeds)):
         if given is not None:
@@ -188,7 +200,8 @@ def lab(
     network = json.dumps(chosen(experiment.networks, run))
     slower = outside.pace(network, rate * 1e6, own_flows=False)
     hosts, switches = nodes_of(network)
-    options = outside.Options(log_files(logs or [], switches), dctcp=dctcp, realtime=realtime, apart=apart)
+    captured = captured_files(pcap or [], network, run or experiment.name)
+    options = outside.Options(log_files(logs or [], switches), captured, dctcp=dctcp, realtime=realtime, apart=apart)
 
     def ready(found: list[tuple[str, str]]) -> None:
         if not as_json:
@@ -206,20 +219,22 @@ def lab(
     else:
         tell(result)
     if (why := result.counts["unlogged"]) is not None:
-        raise InputError(f"--log: {why}")
+        raise InputError(why)
     failed = [one for one in result.programs if not one["serves"] and one["exit_code"] != 0]
     raise typer.Exit(FAILED if failed else 0)
 
 
-def apart_of(watchdog: str | None, logs: list[str], *, processes: bool, realtime: bool) -> aparts.Apart | None:
+def apart_of(
+    watchdog: str | None, logs: list[str], pcap: list[str], *, processes: bool, realtime: bool
+) -> aparts.Apart | None:
     """Returns how switches run as processes, if they are to."""
     if not processes:
         if watchdog is not None:
             raise InputError(f"--watchdog {watchdog}: looks at pauses between processes; expected --processes with it")
         return None
-    for option, given in ((f"--log {logs[0]}" if logs else "", logs), ("--realtime", realtime)):
-        if given:
-            raise InputError(f"{option}: for switches in one process; expected no --processes with it")
+    words = [*(f"--log {text}" for text in logs), *(f"--pcap {text}" for text in pcap)]
+    for option in [*words, *(["--realtime"] if realtime else [])]:
+        raise InputError(f"{option}: for switches in one process; expected no --processes with it")
     return aparts.Apart(None if watchdog is None else aparts.read(watchdog))
 
 
@@ -329,6 +344,25 @@ def logs_of_one_run(experiment: api.Experiment, texts: list[str]) -> dict[str, P
             f"such as --set variant={runs[0]['params'].get('variant', 'NAME')} --seeds 1"
         )
     return log_files(texts, nodes_of(json.dumps(runs[0]["scenario"]))[1])
+
+
+def captures_of_one_run(experiment: api.Experiment, texts: list[str]) -> Captures:
+    """Reads `--pcap` of a run directory, which has to have one run: a file has the packets of one."""
+    runs = experiment.plan["runs"]
+    if texts and len(runs) > 1:
+        raise InputError(
+            f"--pcap {texts[0]}: the scenario has {len(runs)} runs: expected one, "
+            f"such as --set variant={runs[0]['params'].get('variant', 'NAME')} --seeds 1"
+        )
+    return captured_files(texts, json.dumps(runs[0]["scenario"]), runs[0]["label"])
+
+
+def captured_files(texts: list[str], scenario_json: str, label: str) -> Captures:
+    """Reads `PORT=FILE`: files that are not there yet, in directories that are."""
+    wanted = capture.of_run(capture.words(texts), json.loads(scenario_json), label, None)
+    for place, _ in wanted.files:
+        capture.check(place, force=False)
+    return [(place.absolute(), ports) for place, ports in wanted.files]
 
 
 def log_files(texts: list[str], switches: list[str]) -> dict[str, Path]:

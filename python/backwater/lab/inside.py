@@ -72,11 +72,16 @@ def main() -> int:
         return 2
 
 
+def captures_of(asked: dict[str, Any]) -> list[tuple[str, list[tuple[str, int, int]]]]:
+    """Returns the files of captures, each with its ports, as tuples again."""
+    return [(file, [(name, node, port) for name, node, port in ports]) for file, ports in asked["captures"]]
+
+
 def flows(asked: dict[str, Any], events: TextIO) -> int:
     """Runs the scenario's own flows, and writes the tables of the run into the directory `place`."""
     from backwater import _core, writer
 
-    run, report = _core.lab_start(asked["scenario"], asked["divisor"], asked["logs"], apart(asked))
+    run, report = _core.lab_start(asked["scenario"], asked["divisor"], asked["logs"], apart(asked), captures_of(asked))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: run.cancel())
     answer(asked, report)
@@ -195,7 +200,9 @@ class Lab:
 
         self.asked = asked
         logs, dctcp = asked["logs"], asked["dctcp"]
-        self.lab = _core.Lab(asked["scenario"], asked["divisor"], logs, measured, dctcp, apart(asked))
+        self.lab = _core.Lab(
+            asked["scenario"], asked["divisor"], logs, measured, dctcp, apart(asked), captures_of(asked)
+        )
         self.hosts = self.lab.hosts()
         self.congestion_control = self.lab.congestion_control()
         lines = [f"{address} {name}\n" for name, address in self.hosts]

@@ -121,7 +121,7 @@ class LabRun:
             made = self.said["made"]
             counts = made["counts"]
             if counts["unlogged"] is not None:
-                raise InputError(f"--log: {counts['unlogged']}")
+                raise InputError(counts["unlogged"])
             pq.write_table(lateness(counts), self.tables / "lateness.parquet")
             if "programs" in made:
                 refuse_failed(made["programs"])

@@ -8,13 +8,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
 from backwater import _core
 from backwater._core import InputError
+from backwater.capture import Port
 from backwater.lab import control
 from backwater.lab.apart import Apart
 from backwater.lab.programs import Programs
@@ -73,6 +74,8 @@ class Options:
 
     logs: Mapping[str, Path] = field(default_factory=dict)
     """A file for the log of each switch that it names."""
+    captures: Sequence[tuple[Path, Sequence[Port]]] = ()
+    """Files, each with the ports whose packets it gets."""
     dctcp: bool = False
     """Whether hosts have the kernel's DCTCP."""
     realtime: bool = False
@@ -83,7 +86,16 @@ class Options:
     def to_json(self) -> dict[str, Any]:
         files = {switch: str(path) for switch, path in self.logs.items()}
         processes = None if self.apart is None else self.apart.to_json()
-        return {"logs": files, "dctcp": self.dctcp, "realtime": self.realtime, "processes": processes}
+        captures = [
+            (str(path), [(port.name, port.node, port.number) for port in ports]) for path, ports in self.captures
+        ]
+        return {
+            "logs": files,
+            "captures": captures,
+            "dctcp": self.dctcp,
+            "realtime": self.realtime,
+            "processes": processes,
+        }
 
 
 @dataclass(frozen=True)

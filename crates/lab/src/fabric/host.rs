@@ -87,6 +87,11 @@ impl<N: Nic<Frames>> HostNode<N> {
         }
     }
 
+    /// Directions of the host's link into it, and out of it.
+    pub(super) fn ways(&self) -> [u32; 2] {
+        self.port.ways()
+    }
+
     /// The link into this host.
     pub(super) fn link_in(&self) -> u32 {
         self.port.link_in

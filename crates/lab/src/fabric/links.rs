@@ -1,5 +1,6 @@
 //! Links: frames between nodes, and the alarms of a node's ports and its timer.
 
+use crate::captures::Taps;
 use crate::fabric::agenda::{Agenda, Event, Place};
 use crate::slab::{Handle, Slab};
 use backwater_counters::stats::{Drops, Sent};
@@ -15,6 +16,8 @@ pub(super) struct Shared {
     pub(super) in_flight: Vec<VecDeque<(Place, Packet)>>,
     /// Store of frames.
     pub(super) slab: Slab,
+    /// What sees the packets of captured ports, if any are.
+    pub(super) taps: Option<Taps>,
     /// Packets that fully crossed a link.
     pub(super) packet_hops: u64,
 }
@@ -26,6 +29,9 @@ impl Shared {
         let (_, packet) = packets.pop_front_if(|(place, _)| place.at() <= now)?;
         if let Some((place, _)) = packets.front() {
             self.agenda.push_at(*place, Event::Arrival(node, port));
+        }
+        if let Some(taps) = &self.taps {
+            taps.arrives(now, link, &packet, &self.slab);
         }
         Some(packet)
     }
@@ -71,6 +77,11 @@ impl Port {
         &self.wire
     }
 
+    /// Directions of the link into the port, and out of it.
+    pub(super) fn ways(&self) -> [u32; 2] {
+        [self.link_in, self.wire.target.link]
+    }
+
     /// Schedules the next poll of port `port` of `node`, in place of any earlier one.
     pub(super) fn poll_at(&mut self, at: Instant, (node, port): (u32, PortId), agenda: &mut Agenda) {
         if at != self.poll && at != Instant::NEVER {
@@ -93,6 +104,9 @@ impl Port {
         self.busy_until = now + self.wire.ser.of_bytes(packet.wire.into());
         self.sent.count(packet);
         let at = self.busy_until + self.wire.delay;
+        if let Some(taps) = &shared.taps {
+            taps.leaves(now, self.wire.target.link, packet, &shared.slab);
+        }
         let lost = self.wire.faults.as_mut().and_then(|faults| faults.strike(packet.kind, now, at));
         match lost {
             Some(reason) => lose(packet, reason, &mut shared.slab, drops),

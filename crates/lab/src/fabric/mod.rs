@@ -12,10 +12,12 @@ pub mod outside;
 mod switch;
 pub mod watchdog;
 
+use crate::captures::Captures;
 use crate::frames::Frames;
 use crate::ip::{self, FiveTuple, Refused};
 use crate::slab::{Handle, Slab};
 use agenda::{Agenda, Event};
+pub use backwater_capture::host_address as address;
 use backwater_counters::SwitchView;
 use backwater_counters::stats::{Drops, PortStats};
 use backwater_dataplane::{Assigned, DataPlane, Shape};
@@ -33,17 +35,9 @@ use std::net::Ipv4Addr;
 use std::ops::Range;
 use switch::SwitchNode;
 
-/// First address of hosts; host 0 has the next one.
-const NETWORK: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 0);
-
-/// Returns the address of a host.
-pub fn address(host: u16) -> Ipv4Addr {
-    Ipv4Addr::from_bits(NETWORK.to_bits() + 1 + u32::from(host))
-}
-
 /// Returns the host of an address, of a network with `hosts` hosts.
 pub fn host_of(address: Ipv4Addr, hosts: usize) -> Option<u16> {
-    let number = address.to_bits().checked_sub(NETWORK.to_bits() + 1)?;
+    let number = address.to_bits().checked_sub(self::address(0).to_bits())?;
     ((number as usize) < hosts).then_some(number as u16)
 }
 
@@ -106,6 +100,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
             agenda: Agenda::new(scenario.seed),
             in_flight: vec![VecDeque::new(); links],
             slab: Slab::new(frames, longest),
+            taps: None,
             packet_hops: 0,
         };
         let hosts = blueprint.hosts.into_iter().zip(0..).filter(|(_, id)| nodes.contains(&(*id as usize)));
@@ -148,6 +143,15 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
             self.hosts_shared.next_flow = self.hosts_shared.next_flow.max(number + 1);
             self.hosts_shared.named.insert(flow, (number, key));
         }
+    }
+
+    /// Writes what crosses the ports of these captures from now on.
+    pub fn capture(&mut self, captures: &Captures) {
+        let ways = |node: usize, port: PortId| match self.hosts.get(node) {
+            Some(host) => Some(host.ways()),
+            None => node.checked_sub(self.first).and_then(|node| self.switches.get(node)).map(|one| one.ways(port)),
+        };
+        self.shared.taps = captures.taps(ways);
     }
 
     /// Puts in a frame that a program of `host` sent at `at`. A time before [`Fabric::reached`] counts as that.

@@ -11,6 +11,7 @@ use crate::fabric::watchdog::{self, Watchdog};
 use crate::frames::Frames;
 use crate::ip;
 use crate::slab::Handle;
+use backwater_capture::port_address;
 use backwater_dataplane::DataPlane;
 use backwater_fabric::Blueprint;
 use backwater_nic::Nic;
@@ -149,7 +150,6 @@ pub(super) fn outside(
                 hosts: graph.hosts as u32,
                 largest: scenario.host.full_packet().0 as u16,
             };
-            let [high, low] = (number as u16).to_be_bytes();
             found.push(Outside {
                 end: End { link: number, b: b == 1 },
                 node: node as u32,
@@ -157,7 +157,7 @@ pub(super) fn outside(
                 ways: [ways[b], ways[1 - b]],
                 bounds,
                 longest: scenario.host.full_packet().0 as usize,
-                address: Address([0x02, 0xb7, 1 + b as u8, 0, high, low]),
+                address: port_address(number, b == 1),
                 quantum: SerTime::of(link.rate).of_bytes(64).0,
                 hello: (0, false),
                 heard: None,

@@ -70,6 +70,11 @@ impl<D: DataPlane<Extension = ()>> SwitchNode<D> {
         }
     }
 
+    /// Directions of the link into a port, and out of it.
+    pub(super) fn ways(&self, port: PortId) -> [u32; 2] {
+        self.links.ports[usize::from(port)].ways()
+    }
+
     /// Handles the arrival of the next packet on the link into `ingress`.
     pub(super) fn arrive(&mut self, now: Instant, ingress: PortId, shared: &mut Shared) {
         let link = self.links.ports[ingress as usize].link_in;

@@ -1,6 +1,7 @@
 //! Requests to the kernel about links, addresses and neighbours, which the `ip` program would make.
 
 use crate::fabric::address;
+pub(super) use backwater_capture::hardware_address;
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
@@ -17,12 +18,6 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Bits of the network part of hosts' addresses.
 const PREFIX: u8 = 16;
-
-/// Returns the hardware address of a host's interface.
-pub(super) fn hardware_address(host: u16) -> [u8; 6] {
-    let [high, low] = host.to_be_bytes();
-    [0x02, 0xb7, 0, 0, high, low]
-}
 
 /// A socket for requests about the namespace of the thread that opened it.
 pub(super) struct Netlink {

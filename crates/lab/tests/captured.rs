@@ -1,0 +1,92 @@
+//! Captures of a fabric's ports: the frames of hosts, byte for byte, at the times of the network.
+
+mod network;
+
+use backwater_fabric::ports;
+use backwater_lab::Captures;
+use backwater_nic::Rings;
+use backwater_scenario::topology::expand;
+use backwater_schemes::AnySwitch;
+use backwater_types::{ControlFrame, Instant, PortId, SerTime};
+use backwater_wire::{Body, Frame, Port};
+use network::{FULL, frame, overload, scenario};
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
+use pcap_file::pcapng::{Block, PcapNgReader};
+use std::time::Duration;
+
+/// Port by which any frame of the test may come.
+const PORT: Port = Port { queues: 128, upstream_queues: 128, classes: 8, hosts: 3, largest: 9000 };
+/// Frames that each sender sends.
+const FRAMES: u64 = 500;
+
+/// A frame of a file: interface, whether it arrives, time and bytes.
+type Row = (u32, bool, Duration, Vec<u8>);
+
+fn read(file: &[u8]) -> Vec<Row> {
+    let mut reader = PcapNgReader::new(file).expect("a header");
+    let mut rows = Vec::new();
+    while let Some(block) = reader.next_block() {
+        if let Block::EnhancedPacket(one) = block.expect("a block").into_owned() {
+            let arrives = one.options.contains(&EnhancedPacketOption::Flags(1));
+            rows.push((one.interface_id, arrives, one.timestamp, one.data.into_owned()));
+        }
+    }
+    rows
+}
+
+#[test]
+fn frames_of_hosts_are_in_the_file_byte_for_byte() {
+    let scenario = scenario(&overload("bfc"));
+    let graph = expand(&scenario.topology);
+    let path = std::env::temp_dir().join(format!("backwater-captured-{}.pcapng", std::process::id()));
+    let links = ports(&graph);
+    let node = |name: &str| graph.find(name).expect("a node");
+    let link = *links[node("sw1")].iter().find(|link| links[node("sw2")].contains(link)).expect("a link");
+    let port = |name: &str| links[node(name)].iter().position(|other| *other == link).expect("its port") as PortId;
+    // The receiver's port, that of the second switch to the first, and that of the first switch to the second.
+    let wanted = vec![
+        ("r".into(), node("r") as u32, 0),
+        ("sw2:sw1".into(), node("sw2") as u32, port("sw2")),
+        ("sw1:sw2".into(), node("sw1") as u32, port("sw1")),
+    ];
+    let captures = Captures::create(&graph, vec![(path.clone(), wanted)]).expect("a file");
+    let memory = scenario.conventions.memory;
+    let plane = |shape: &_, table: &_| backwater_schemes::planes::any(memory, shape, table);
+    let mut fabric: backwater_lab::Fabric<AnySwitch, Rings> =
+        backwater_lab::Fabric::new(&scenario, &graph, plane, 1 << 12);
+    fabric.capture(&captures);
+    let mut delivered: Vec<(Instant, Vec<u8>)> = Vec::new();
+    let mut deliver = |at: Instant, _: u16, bytes: &[u8]| delivered.push((at, bytes.to_vec()));
+    for number in 0..FRAMES {
+        let now = Instant(number * 80_000);
+        [0, 1].into_iter().for_each(|host| fabric.put(now, host, &frame(host, 2, number as u32, FULL)));
+        fabric.run(now, &mut deliver);
+    }
+    fabric.run(Instant(10_000_000_000), &mut deliver);
+    captures.finish().expect("room for captures");
+    let rows = read(&std::fs::read(&path).expect("the file"));
+    std::fs::remove_file(&path).expect("it is ours");
+
+    assert_eq!(delivered.len() as u64, 2 * FRAMES);
+    assert!(rows.windows(2).all(|two| two[0].2 <= two[1].2), "in the order of time");
+    let of = |interface: u32, arrives: bool| {
+        let of = rows.iter().filter(move |row| (row.0, row.1) == (interface, arrives));
+        of.map(|row| (row.2, Frame::parse(&row.3, &PORT).expect("a frame of ours").body))
+    };
+    let wrapped = |(at, body): (Duration, Body<'_>)| match body {
+        Body::Packet(_, bytes) => Some((at, bytes.to_vec())),
+        _ => None,
+    };
+    let nanos = |at: &Instant| Duration::from_nanos(at.0 / 1000);
+    let expected: Vec<(Duration, Vec<u8>)> = delivered.iter().map(|(at, bytes)| (nanos(at), bytes.clone())).collect();
+    // Compared without being printed: the lists are long.
+    assert!(of(0, true).filter_map(wrapped).eq(expected), "at the receiver");
+    // What leaves the first switch arrives at the second, a transmission and the propagation later.
+    let hop = SerTime::of(graph.links[link].rate).of_bytes(FULL as u64) + graph.links[link].delay;
+    let later = |(at, bytes)| (at + Duration::from_nanos(hop.0 / 1000), bytes);
+    let left: Vec<(Duration, Vec<u8>)> = of(2, false).filter_map(wrapped).map(later).collect();
+    assert_eq!(left.len() as u64, 2 * FRAMES);
+    assert!(of(1, true).filter_map(wrapped).eq(left), "between the switches");
+    // The first switch is the bottleneck, and the second has nothing to pause.
+    assert!(!of(2, true).any(|(_, body)| matches!(body, Body::Control(ControlFrame::Pause(_)))));
+}
