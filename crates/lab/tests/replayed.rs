@@ -56,7 +56,7 @@ fn run(fabric: &mut Fabric<AnySwitch, Rings>) -> u64 {
 
 #[test]
 fn every_decision_is_the_simulators() {
-    let dir = std::env::temp_dir().join(format!("backwater-lab-logs-{}", std::process::id()));
+    let dir = std::env::temp_dir().join(format!("backwater-replayed-{}", std::process::id()));
     std::fs::create_dir_all(&dir).expect("a directory");
     for scheme in ["bfc", "flowsail", "pfc"] {
         let scenario = scenario(scheme);
