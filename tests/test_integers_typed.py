@@ -23,10 +23,11 @@ ENDS = {
     "--worst": (1, 2**32 - 1),
     "--flow": (0, None),
     "--events-max": (1, 10**8),
+    "--pcap-max": (1, 10**8),
 }
 """Of options outside `plan`, whose messages name their range; None where what exists is the end."""
 WORDS = {
-    "run": ["run", "{smoke}", "--out", "here", "--force", "--events", "e.json"],
+    "run": ["run", "{smoke}", "--out", "here", "--force", "--events", "e.json", "--pcap", "host0=p.pcapng"],
     "sweep": ["sweep", "{smoke}", "--out", "here", "--force"],
     "reproduce": ["reproduce", "smoke-bfc", "--out", "here", "--force"],
     "check": ["check", "{smoke}"],
