@@ -24,7 +24,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which ports to capture, and into which files. A file has an interface for each of its ports."""
+    """Ports to capture, and their files. A file has an interface for each of its ports."""
 
     files: tuple[tuple[Path, tuple[Port, ...]], ...]
     at_most: int = PACKETS_AT_MOST
@@ -40,7 +40,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Word:
-    """What `--pcap PORT=FILE` names."""
+    """A port and a file, as `--pcap PORT=FILE` names them."""
 
     text: str
     port: str

@@ -1,9 +1,9 @@
-//! Captures of ports as pcapng files, for Wireshark: what crossed a port of a simulation, or of the lab.
+//! Captures of ports as pcapng files, for Wireshark: packets that cross a port of a simulation, or of the lab.
 //!
 //! A packet is written as it crosses a link between two processes: wrapped, as `backwater-wire` has it. Packets of a
 //! simulation have no bytes. Each gets a UDP datagram without payload, with the addresses of its hosts. The file has the
-//! length that the frame would have with its payload, as if it had been cut short. What no wire format carries, such as
-//! a NACK, is written without its wrapping, with a comment. Times are those of the network, in nanoseconds.
+//! length that the frame would have with its payload, as if it had been cut short. A packet that no wire format carries,
+//! such as a NACK, has no wrapping, and a comment names it. Times are those of the network, in nanoseconds.
 
 use backwater_types::{Instant, Kind, Packet};
 use backwater_wire::{Address, Body, Frame, HEADER, Header, SMALLEST};

@@ -102,7 +102,7 @@ fn at(lists: &mut Vec<Vec<Tap>>, way: u32) -> &mut Vec<Tap> {
     &mut lists[way]
 }
 
-/// What sees the packets of captured ports.
+/// Observer of the packets at captured ports.
 #[derive(Default)]
 pub(crate) struct Taps {
     /// `[direction of a link]`: taps of the port that sends, and of the one that receives.

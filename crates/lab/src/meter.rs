@@ -112,7 +112,7 @@ impl Meter {
     }
 }
 
-/// What was measured in a network, or in a part of it.
+/// Measurements of a network, or of a part of it.
 #[derive(Serialize, Deserialize)]
 pub struct Measured {
     ports: Vec<AtPort>,

@@ -134,13 +134,13 @@ impl Names {
     }
 }
 
-/// What a run in the lab says beside its outcome.
+/// Report of a run in the lab, beside its outcome.
 #[pyclass(frozen)]
 pub(crate) struct LabReport {
     known: Arc<Known>,
 }
 
-/// What the thread of a run tells of it.
+/// State that the thread of a run shares.
 struct Known {
     names: Names,
     logs: Logs,
@@ -375,7 +375,7 @@ impl Lab {
         Ok(())
     }
 
-    /// What the lab has counted so far, as JSON.
+    /// Counters of the lab so far, as JSON.
     fn counts(&self) -> PyResult<String> {
         json(&to_json(&self.names, &locked(&self.running)?.counts()))
     }

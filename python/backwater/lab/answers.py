@@ -19,7 +19,7 @@ OWN = ("mnt", "pid")
 
 
 class Hosts(Protocol):
-    """What a lab says of itself."""
+    """Description of a lab."""
 
     def hosts(self) -> list[tuple[str, str]]: ...
     def join(self, host: int) -> None: ...

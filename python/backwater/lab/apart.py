@@ -9,7 +9,7 @@ from backwater._core import InputError
 from backwater.events import time_ps
 
 ACTIONS = ("forward", "drop")
-"""What a watchdog does with packets that a neighbour holds too long."""
+"""Actions of a watchdog on packets that a neighbour holds too long."""
 LOOKS = 4
 """Looks of a watchdog in the time that it allows a pause."""
 

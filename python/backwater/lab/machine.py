@@ -30,7 +30,7 @@ from backwater.writer import Shipped
 WHERE = re.compile(r"lab:([0-9]{1,6}(?:\.[0-9]{1,6})?)")
 """Form of `on` for the lab, with the rate of the fastest link in Mb/s."""
 WRONG = ("altered", "reordered", "duplicated")
-"""What may go wrong with a datagram that arrives, as the lab counts it."""
+"""Faults of datagrams that arrive, as the lab counts them."""
 PROGRAMS = pa.schema(
     [
         ("program", pa.uint32()),

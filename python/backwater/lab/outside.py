@@ -1,4 +1,4 @@
-"""What a command asks of the lab, and what it says of the answer."""
+"""Orders of a command to the lab, and the lab's answers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def start(order: dict[str, Any]) -> tuple[subprocess.Popen[bytes], TextIO]:
 
 @dataclass(frozen=True)
 class Options:
-    """What a lab does besides."""
+    """Options of a lab."""
 
     logs: Mapping[str, Path] = field(default_factory=dict)
     """A file for the log of each switch that it names."""
@@ -100,7 +100,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Result:
-    """What a lab counted."""
+    """Counters of a lab, and the ends of its programs."""
 
     counts: dict[str, Any]
     programs: list[dict[str, Any]]

@@ -20,8 +20,8 @@ from backwater.lab import told
 
 PORT = 5201
 PREFERRED = ("cubic", "reno")
-"""What a sender uses if the run chooses nothing: the first that the kernel has. The system's own choice differs between
-machines."""
+"""Congestion controls of a sender if the run chooses none: the first that the kernel has. Systems differ in their own
+choice."""
 BLOCK = bytes(1 << 16)
 RETRY_S = 0.1
 LOOK_S = 0.05
@@ -100,7 +100,7 @@ def send(host: str, end: float) -> int:
         told.tell(
             congestion_control=congestion.rstrip(b"\0").decode(), retransmitted=TOTAL_RETRANS.unpack(information)[0]
         )
-        # What is not sent yet is dropped.
+        # Data in the socket is dropped.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     return 0
 

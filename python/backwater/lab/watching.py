@@ -1,4 +1,4 @@
-"""What happened at the ports of a lab between two readings of their counters."""
+"""Changes at the ports of a lab between two readings of their counters."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ const IDLE: Duration = Duration::from_us(10_000);
 pub(super) struct Entry {
     /// The frame.
     pub(super) handle: Handle,
-    /// What the lab read of it.
+    /// Fields of its headers.
     pub(super) seen: Seen,
     /// Destination host.
     pub(super) dst: u16,
@@ -52,7 +52,7 @@ pub(super) struct HostNode<N: Nic<Frames>> {
     dropped: u64,
 }
 
-/// What hosts share.
+/// State that hosts share.
 pub(super) struct HostsShared {
     /// Parameters of all NICs.
     pub(super) params: NicParams<()>,

@@ -8,7 +8,7 @@ use backwater_fabric::wire::Wire;
 use backwater_types::{DropReason, Instant, Kind, Packet, PortId};
 use std::collections::VecDeque;
 
-/// What all nodes share: pending events, frames on links, and the store of frames.
+/// State that all nodes share: pending events, frames on links, and the store of frames.
 pub(super) struct Shared {
     /// Pending events.
     pub(super) agenda: Agenda,
@@ -16,7 +16,7 @@ pub(super) struct Shared {
     pub(super) in_flight: Vec<VecDeque<(Place, Packet)>>,
     /// Store of frames.
     pub(super) slab: Slab,
-    /// What sees the packets of captured ports, if any are.
+    /// Observer of the packets at captured ports; `None` if no port is captured.
     pub(super) taps: Option<Taps>,
     /// Packets that fully crossed a link.
     pub(super) packet_hops: u64,

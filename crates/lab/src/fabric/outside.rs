@@ -51,7 +51,7 @@ impl Part {
 
 /// End of a link whose other end is in another part.
 pub(super) struct Outside {
-    /// Which end of which link it is.
+    /// The link in the graph, and its end.
     pub(super) end: End,
     node: u32,
     port: PortId,
@@ -73,7 +73,7 @@ pub(super) struct Outside {
     counts: Counts,
 }
 
-/// Which end of a link.
+/// An end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Number of the link in the graph.
@@ -89,7 +89,7 @@ impl End {
     }
 }
 
-/// What was counted at the end of a link to another part.
+/// Counters at the end of a link to another part.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Frames that were not accepted, by reason.
@@ -240,7 +240,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
         self.outside.iter().map(|outside| outside.end)
     }
 
-    /// What was counted at each end of a link to another part.
+    /// Counters at each end of a link to another part.
     pub fn outside_counts(&self) -> impl Iterator<Item = (End, Counts)> {
         self.outside.iter().map(|outside| {
             let watchdog = outside.watchdog.as_ref().map(|watchdog| watchdog.counts).unwrap_or_default();

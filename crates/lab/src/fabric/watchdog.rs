@@ -37,7 +37,7 @@ impl Settings {
     }
 }
 
-/// What a watchdog has counted.
+/// Counters of a watchdog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Pauses that lasted too long.

@@ -27,7 +27,7 @@ pub(super) struct Edge {
     overflowed: u64,
 }
 
-/// What an edge has counted at one host's link.
+/// Counters at one host's link.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HostCounts {
     /// Frames from the host, and to it.

@@ -32,7 +32,7 @@ const RECEIVED_MAX: usize = 16 << 20;
 /// Time between two looks at the request to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What has become of the flows.
+/// Results of the flows.
 #[derive(Clone, Debug, Default)]
 pub struct Flows {
     /// `[flow]`: arrival of its last missing packet; [`Instant::NEVER`] before that.
@@ -76,7 +76,7 @@ struct Receiving {
     packets: u32,
 }
 
-/// What both programs share.
+/// State that both programs share.
 struct Shared {
     flows: Mutex<Flows>,
     receiving: Mutex<HashMap<u32, Receiving>>,

@@ -24,7 +24,7 @@ use std::time::Duration;
 const LOOKED: Duration = Duration::from_millis(10);
 const REPORTED: Duration = Duration::from_millis(200);
 
-/// What the process runs: the first line that it reads.
+/// Part that the process runs: the first line of its input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Order {
     /// The scenario, as JSON.
@@ -43,7 +43,7 @@ pub struct Order {
     pub start: Option<Duration>,
 }
 
-/// What the process is told later.
+/// A later line of its input.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Word {
     /// Start of the lab's clock, on the machine's monotonic clock.
@@ -54,16 +54,16 @@ pub enum Word {
     End,
 }
 
-/// What the process says.
+/// A line of its output.
 #[derive(Serialize, Deserialize)]
 pub enum Said {
     /// All neighbours have answered.
     Ready,
-    /// What was counted so far.
+    /// Counters so far.
     Counts(Box<Counts>),
     /// The last word.
     Ended(Box<Counts>, Vec<Measured>),
-    /// What the system refused.
+    /// Error of the system. The process ends.
     Refused(String),
 }
 

@@ -33,7 +33,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 /// Time before an event at which the loop wakes to wait awake, where a processor is free. A sleep may end late by that.
 const AWAKE: Duration = Duration::from_micros(150);
 
-/// What carries frames between the hosts: a [thread](Running), or [processes](crate::linux::Processes).
+/// Carrier of frames between the hosts: a [thread](Running), or [processes](crate::linux::Processes).
 pub trait Carrier: Send {
     /// Clock of the lab.
     fn clock(&self) -> Clock;
@@ -62,7 +62,7 @@ pub struct Running {
     clock: Clock,
 }
 
-/// What the loop shares with its owner.
+/// State that the loop shares with its owner.
 struct Shared {
     stop: AtomicBool,
     /// Whether lateness is to be counted anew.
@@ -77,7 +77,7 @@ struct Shared {
     counts: Mutex<Counts>,
 }
 
-/// What the loop has counted.
+/// Counters of the loop.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Time of the network.
@@ -100,7 +100,7 @@ pub struct Counts {
     pub processes: Vec<ProcessCounts>,
 }
 
-/// What was counted of a process.
+/// Counters of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProcessCounts {
     /// Name of its switch, or `hosts`.
@@ -109,10 +109,10 @@ pub struct ProcessCounts {
     pub restarts: u64,
 }
 
-/// What was counted at the end of a link to another process.
+/// Counters at the end of a link to another process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LinkCounts {
-    /// Which end of which link.
+    /// The link, and its end.
     pub end: End,
     /// Lateness of frames that came.
     pub late: Lateness,

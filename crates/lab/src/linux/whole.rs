@@ -40,13 +40,13 @@ pub struct Progress {
 pub struct Whole {
     /// The outcome, as a simulation has it.
     pub outcome: Outcome,
-    /// What the loop counted at the edge.
+    /// Counters of the loop at the edge.
     pub counts: Counts,
-    /// What the programs counted.
+    /// Counters of the programs.
     pub flows: Flows,
 }
 
-/// Whoever follows a run.
+/// Observer of a run.
 pub trait Watcher {
     /// Is given the namespaces of the hosts, when they are set up.
     fn on_start(&mut self, hosts: Vec<Namespace>);

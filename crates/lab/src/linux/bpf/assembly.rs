@@ -16,7 +16,7 @@
 use super::btf::{Field, Missing};
 use rbpf::assembler;
 
-/// What a name stands for.
+/// Value of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol {
     /// A field of a structure.

@@ -29,7 +29,7 @@ const DECLARATION_TAG: u32 = 17;
 const TYPE_TAG: u32 = 18;
 const ENUM64: u32 = 19;
 
-/// What is missing in the kernel's types, or wrong with them.
+/// Reason for which the kernel's types cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Missing(pub(super) String);
 

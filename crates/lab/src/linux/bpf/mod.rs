@@ -25,7 +25,7 @@ use std::os::unix::fs::MetadataExt;
 const TEXT: &str = include_str!("dctcp.bpf");
 /// The kernel's structure of a congestion control.
 const OPERATIONS: &str = "tcp_congestion_ops";
-/// What the kernel makes of it for programs.
+/// The kernel's wrapper of that structure, which a BPF map holds.
 const VALUE: &str = "bpf_struct_ops_tcp_congestion_ops";
 /// Room that the kernel has in each connection for its congestion control.
 const ROOM: &str = "tcp_sock.inet_conn.icsk_ca_priv";
@@ -48,7 +48,7 @@ const KERNEL: &str = "use Linux 6.4 or later, built with CONFIG_BPF_SYSCALL, CON
 #[derive(Debug)]
 pub struct KernelDctcp {
     name: String,
-    /// What the congestion control lives by.
+    /// The kernel removes the congestion control when this link closes.
     _link: OwnedFd,
 }
 
