@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+import backwater
+
 SCENARIO = """
 scheme = "bfc"
 topology = { kind = "single-switch", hosts = 4, rate = "100 Gbps", delay = "1 us" }
@@ -86,6 +88,10 @@ def lab(*words: str | Path) -> tuple[int, dict[str, Any]]:
     out, said = run.communicate(timeout=60)
     assert out, said
     return run.returncode, json.loads(out)
+
+
+def pauses(run: backwater.Run) -> int:
+    return sum(run.table("ports")["bfc_pauses"].to_pylist())
 
 
 def traces(mark: str) -> tuple[set[str], set[str]]:

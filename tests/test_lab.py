@@ -18,7 +18,7 @@ import pytest
 import backwater
 from backwater.lab.machine import WRONG
 from conftest import Cli
-from labs import OVERLOAD, SCENARIO, lab, python, start, traces
+from labs import OVERLOAD, SCENARIO, lab, pauses, python, start, traces
 
 LARGE = (
     "topology={kind='leaf-spine', leaves=4, spines=1, hosts_per_leaf=150, "
@@ -132,9 +132,6 @@ def test_the_flows_of_a_scenario_have_the_simulators_throughput_and_pauses(tmp_p
     close, far = (0.05, 0.2) if real.summary["lab"]["faithful"] else (0.15, 0.3)
     for one, other in zip(real.summary["throughput"], simulated.summary["throughput"], strict=True):
         assert one["goodput_bps"] == pytest.approx(other["goodput_bps"], rel=close)
-
-    def pauses(run: backwater.Run) -> int:
-        return sum(run.table("ports")["bfc_pauses"].to_pylist())
 
     assert pauses(real) == pytest.approx(pauses(simulated), rel=far)
 

@@ -16,7 +16,7 @@ from backwater.lab.apart import Apart
 from backwater.lab.machine import WRONG, Machine
 from backwater.lab.outside import Options
 from conftest import Cli
-from labs import OVERLOAD, lab, python, start, traces
+from labs import OVERLOAD, lab, pauses, python, start, traces
 
 SEND = """
 import os, socket, time
@@ -126,12 +126,16 @@ def test_flows_across_processes_have_the_simulators_throughput(path: Path, tmp_p
             break
     assert [real.summary["lab"][f"datagrams_{name}"] for name in WRONG] == [0, 0, 0]
     assert set(real.tables) == {*simulated.tables, "lateness"}
+    # Three hosts and eight ends of links, in and out, and the sender.
+    late = real.table("lateness").to_pylist()
+    assert len(late) == 2 * 3 + 2 * 8 + 1
+    rows = {(row["host"], row["direction"]): row for row in late}
+    assert rows["sw1", "out, link with sw2"]["frames"] > 500
+    assert rows["sw1", "out, link with sw2"]["max_s"] > 0, "a frame is never sent at the instant at which it is due"
+    assert rows["sw2", "in, link with sw1"]["frames"] > 500
     close = 0.1 if real.summary["lab"]["faithful"] else 0.2
     for one, other in zip(real.summary["throughput"], simulated.summary["throughput"], strict=True):
         assert one["goodput_bps"] == pytest.approx(other["goodput_bps"], rel=close)
-
-    def pauses(run: backwater.Run) -> int:
-        return sum(run.table("ports")["bfc_pauses"].to_pylist())
 
     assert pauses(real) == pytest.approx(pauses(simulated), rel=0.3)
 

@@ -427,7 +427,10 @@ fn of_link(names: &Names, link: &LinkCounts) -> Value {
     value!({
         "node": node,
         "peer": peer,
-        "late_in": lateness(&link.late),
+        "late_in": lateness(&link.late[0]),
+        "late_out": lateness(&link.late[1]),
+        "frames_in": link.late[0].frames(),
+        "frames_out": link.late[1].frames(),
         "refused": link.refused,
         "restarts": link.restarts,
         "watchdog": link.watchdog,

@@ -194,10 +194,23 @@ def results(programs: list[dict[str, Any]]) -> pa.Table:
 
 
 def lateness(counts: dict[str, Any]) -> pa.Table:
-    """Returns how late frames were, in seconds: a row for each host and direction, and one for our own sender."""
+    """Returns how late frames were, in seconds: a row for each host and direction, and one for our own sender.
+
+    Where switches are processes, both ends of each link between them have rows too.
+    """
     rows = [
         {"host": one["host"], "direction": way, "frames": one[f"frames_{way}"], **one[f"late_{way}"]}
         for one in counts["hosts"]
+        for way in ("in", "out")
+    ]
+    rows += [
+        {
+            "host": one["node"],
+            "direction": f"{way}, link with {one['peer']}",
+            "frames": one[f"frames_{way}"],
+            **one[f"late_{way}"],
+        }
+        for one in counts["links"]
         for way in ("in", "out")
     ]
     if sent := counts.get("datagrams"):

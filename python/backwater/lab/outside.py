@@ -131,6 +131,9 @@ def unfaithful(counts: dict[str, Any], slower: Pace) -> str | None:
     hop = slower.hop_s
     ways = [(one["late_in"], f"from {one['host']}") for one in counts["hosts"]]
     ways += [(one["late_out"], f"to {one['host']}") for one in counts["hosts"]]
+    for one in counts["links"]:
+        ends = f"{one['node']} and {one['peer']}"
+        ways += [(one[f"late_{way}"], f"between {ends}") for way in ("in", "out")]
     if "datagrams" in counts:
         ways.append((counts["datagrams"]["late"], "of the sender"))
     for late, whose in ways:

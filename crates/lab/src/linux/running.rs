@@ -114,8 +114,8 @@ pub struct ProcessCounts {
 pub struct LinkCounts {
     /// The link, and its end.
     pub end: End,
-    /// Lateness of frames that came.
-    pub late: Lateness,
+    /// Lateness of frames in, and out.
+    pub late: [Lateness; 2],
     /// Frames that were not accepted, by reason.
     pub refused: BTreeMap<String, u64>,
     /// Times that the neighbour started again.
@@ -280,9 +280,9 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
             }
             self.carry(until);
             let links = &mut self.links;
-            self.fabric.emitted(|_, link, frame| links[link].keep(frame));
+            self.fabric.emitted(|due, link, frame| links[link].keep(due, frame));
             self.edges.iter_mut().for_each(|edge| edge.send(&self.clock, &mut self.fabric));
-            self.links.iter_mut().for_each(LinkEdge::send);
+            self.links.iter_mut().for_each(|edge| edge.send(&self.clock));
             self.shared.greeted.store(self.fabric.is_greeted(), Ordering::Relaxed);
             self.shared.now.store(self.fabric.reached().0, Ordering::Relaxed);
             if now.network() >= publish_at {
