@@ -92,9 +92,9 @@ def panels(runs: Sequence[Run], slots: dict[str, int]) -> list[dict[str, Any]]:
                 point = {"variant": run.label, "point": {}, "slot": slots.get(variant, 0), "value": known[0] / scale}
                 points.append({**point, "low": None, "high": None})
         if points:
-            values = [point["value"] for point in points]
-            best = points[values.index(max(values) if better == "higher" else min(values))]
-            reference = {"name": best["variant"], "value": best["value"]}
+            # Each panel has its own, so that the words below all panels can name none.
+            best = (max if better == "higher" else min)(point["value"] for point in points)
+            reference = {"name": "the best run", "value": best}
             shown.append({"label": label, "better": better, "runs": points, "reference": reference})
     return shown
 
