@@ -84,7 +84,7 @@ impl Meter {
         self.next = self.after(Some(now));
     }
 
-    /// Returns what was measured.
+    /// Returns the measurements.
     pub fn measured<D: DataPlane<Extension = ()>, N: Nic<Frames>>(self, fabric: &mut Fabric<D, N>) -> Measured {
         let ended = fabric.reached();
         let total = fabric.stats(ended);

@@ -185,7 +185,7 @@ impl Outside {
         shared.put(at, self.ways[0], (self.node, self.port), &packet);
     }
 
-    /// Lets what the watchdog leaves of a control frame arrive.
+    /// Lets a control frame arrive, as far as the watchdog lets it pass.
     fn obeys(&mut self, at: Instant, frame: ControlFrame, shared: &mut Shared) {
         let left = self.watchdog.as_mut().map_or(Some(frame), |watchdog| watchdog.hear(at, frame));
         if let Some(frame) = left {

@@ -107,7 +107,7 @@ impl Watchdog {
         Instant((now.0 / self.settings.poll.0 + 1).saturating_mul(self.settings.poll.0))
     }
 
-    /// Takes a frame of the neighbour. Returns what is left of it for the node.
+    /// Takes a frame of the neighbour. Returns the frame that the node is to obey, if any.
     pub(super) fn hear(&mut self, now: Instant, frame: ControlFrame) -> Option<ControlFrame> {
         match frame.effect() {
             Effect::Set { target, holds: true } => self.holds(now, Key::of(target)).then_some(frame),
@@ -154,7 +154,7 @@ impl Watchdog {
         keys.into_iter().for_each(|key| self.forget(key));
     }
 
-    /// Looks at all pauses. Returns the frames that release what was held too long.
+    /// Looks at all pauses. Returns frames that release those that lasted too long.
     pub(super) fn look(&mut self, now: Instant) -> Vec<ControlFrame> {
         let span = self.settings.span;
         let silent: Vec<Key> =

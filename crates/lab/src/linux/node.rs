@@ -33,7 +33,7 @@ pub struct Order {
     pub part: Part,
     /// Seconds of the machine for a second of the network.
     pub divisor: u32,
-    /// Whether to measure what the scenario asks for.
+    /// Whether to keep the scenario's measurements.
     pub measured: bool,
     /// Whether hosts send the scenario's own flows.
     pub own_flows: bool,
@@ -50,7 +50,7 @@ pub enum Word {
     Begin(Duration),
     /// Count lateness anew.
     CountAnew,
-    /// End, and say what was measured. The end of the pipe ends the process too.
+    /// End, and report the measurements. The end of the pipe ends the process too.
     End,
 }
 

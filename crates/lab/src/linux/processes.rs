@@ -34,7 +34,7 @@ pub struct Asked {
     pub scenario: String,
     /// Seconds of the machine for a second of the network.
     pub divisor: u32,
-    /// Whether to measure what the scenario asks for.
+    /// Whether to keep the scenario's measurements.
     pub measured: bool,
     /// Whether hosts send the scenario's own flows.
     pub own_flows: bool,
@@ -70,7 +70,7 @@ struct State {
     counts: Counts,
     measured: Vec<Measured>,
     ending: bool,
-    /// The process is not started again: what the system refused, if it refused anything.
+    /// Set when the process is not started again, with the error of the system, if there was one.
     over: Option<Option<String>>,
 }
 

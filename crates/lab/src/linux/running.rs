@@ -43,12 +43,12 @@ pub trait Carrier: Send {
     fn runs(&self) -> bool;
     /// Packets that have crossed a link, up to a moment ago.
     fn packet_hops(&self) -> u64;
-    /// Returns what was counted up to a moment ago.
+    /// Returns the counters of a moment ago.
     fn counts(&self) -> Counts;
     /// Counts lateness anew: that of frames up to now does not matter.
     fn count_lateness_anew(&self);
-    /// Ends it. Returns what was counted, and what was measured in each part of the network: nothing if nothing was to be
-    /// measured, and at a second call.
+    /// Ends it. Returns its counters, and the measurements of each part of the network: none without a meter, and none at
+    /// a second call.
     fn stop(&mut self) -> (Counts, Vec<Measured>);
 }
 
