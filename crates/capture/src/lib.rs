@@ -49,6 +49,19 @@ pub enum Way {
     Out,
 }
 
+/// Time and port at which a packet crosses.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Time of the network.
+    pub at: Instant,
+    /// Number of the port among those of the file.
+    pub port: u32,
+    /// Direction.
+    pub way: Way,
+    /// Address of the packet's sender on the link.
+    pub source: Address,
+}
+
 /// A pcapng file that is written.
 pub struct Capture<W: Write> {
     writer: PcapNgWriter<W>,
@@ -73,80 +86,55 @@ impl<W: Write> Capture<W> {
         Ok(Capture { writer, bytes: Vec::new(), wrapped: Vec::new() })
     }
 
-    /// Writes a packet of a simulation, which crosses port number `port`. `source` is the address of its sender on the
-    /// link.
+    /// Writes a packet of a simulation.
     ///
     /// # Errors
     /// Those of the file.
-    pub fn packet(&mut self, at: Instant, port: u32, way: Way, source: Address, packet: &Packet) -> io::Result<()> {
+    pub fn packet(&mut self, place: Place, packet: &Packet) -> io::Result<()> {
         if packet.kind != Kind::Control {
             let mut wrapped = std::mem::take(&mut self.wrapped);
             stand_in(packet, &mut wrapped);
             let payload = usize::from(packet.wire).saturating_sub(wrapped.len());
-            let written = self.wrap(at, port, way, source, packet, &wrapped, payload);
+            let written = self.wrap(place, packet, &wrapped, payload);
             self.wrapped = wrapped;
             return written;
         }
         let Some(frame) = packet.control() else { return Ok(()) };
         self.bytes.resize(SMALLEST, 0);
-        let length = Frame { source, body: Body::Control(frame) }.emit(&mut self.bytes).map_err(io::Error::other)?;
-        self.write(at, port, way, length, length, None)
+        let frame = Frame { source: place.source, body: Body::Control(frame) };
+        let length = frame.emit(&mut self.bytes).map_err(io::Error::other)?;
+        self.write(place, length, length, None)
     }
 
-    /// Writes a packet with the frame of its host, which crosses port number `port`.
+    /// Writes a packet with the frame of its host.
     ///
     /// # Errors
     /// Those of the file.
-    pub fn frame(
-        &mut self,
-        at: Instant,
-        port: u32,
-        way: Way,
-        source: Address,
-        packet: &Packet,
-        frame: &[u8],
-    ) -> io::Result<()> {
-        self.wrap(at, port, way, source, packet, frame, 0)
+    pub fn frame(&mut self, place: Place, packet: &Packet, frame: &[u8]) -> io::Result<()> {
+        self.wrap(place, packet, frame, 0)
     }
 
     /// Writes a packet around `wrapped`, which lacks `missing` bytes at its end.
-    #[allow(clippy::too_many_arguments)] // a packet, its bytes, where and when
-    fn wrap(
-        &mut self,
-        at: Instant,
-        port: u32,
-        way: Way,
-        source: Address,
-        packet: &Packet,
-        wrapped: &[u8],
-        missing: usize,
-    ) -> io::Result<()> {
+    fn wrap(&mut self, place: Place, packet: &Packet, wrapped: &[u8], missing: usize) -> io::Result<()> {
         self.bytes.resize(HEADER + wrapped.len(), 0);
-        let header = Header::of(packet).map(|header| Frame { source, body: Body::Packet(header, wrapped) });
-        if let Ok(length) = header.and_then(|frame| frame.emit(&mut self.bytes)) {
-            return self.write(at, port, way, length, length + missing, None);
+        let body = Header::of(packet).map(|header| Body::Packet(header, wrapped));
+        let frame = body.map(|body| Frame { source: place.source, body });
+        if let Ok(length) = frame.and_then(|frame| frame.emit(&mut self.bytes)) {
+            return self.write(place, length, length + missing, None);
         }
         self.bytes[..wrapped.len()].copy_from_slice(wrapped);
         let comment = format!("{:?}, flow {}, packet {}", packet.kind, packet.flow, packet.seq);
-        self.write(at, port, way, wrapped.len(), wrapped.len() + missing, Some(comment))
+        self.write(place, wrapped.len(), wrapped.len() + missing, Some(comment))
     }
 
     /// Writes the first `kept` of `length` bytes.
-    fn write(
-        &mut self,
-        at: Instant,
-        port: u32,
-        way: Way,
-        kept: usize,
-        length: usize,
-        comment: Option<String>,
-    ) -> io::Result<()> {
+    fn write(&mut self, place: Place, kept: usize, length: usize, comment: Option<String>) -> io::Result<()> {
         // The two lowest bits say the direction.
-        let direction = EnhancedPacketOption::Flags(if way == Way::In { 1 } else { 2 });
+        let direction = EnhancedPacketOption::Flags(if place.way == Way::In { 1 } else { 2 });
         let comment = comment.map(|comment| EnhancedPacketOption::Comment(comment.into()));
         let block = EnhancedPacketBlock {
-            interface_id: port,
-            timestamp: Duration::from_nanos(at.0 / 1000),
+            interface_id: place.port,
+            timestamp: Duration::from_nanos(place.at.0 / 1000),
             original_len: length as u32,
             data: self.bytes[..kept].into(),
             options: comment.into_iter().chain([direction]).collect(),
@@ -155,7 +143,7 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
-    /// Writes what is still in memory.
+    /// Writes the bytes that wait in memory.
     ///
     /// # Errors
     /// Those of the file.
@@ -195,7 +183,7 @@ impl CaptureFile {
         if self.capture.writer.get_ref().len() < WAITING { Ok(()) } else { self.flush() }
     }
 
-    /// Writes what waits in memory.
+    /// Writes the bytes that wait in memory.
     ///
     /// # Errors
     /// As [`CaptureFile::add`].
@@ -272,12 +260,13 @@ mod tests {
         let mut capture = Capture::new(&mut file, ["sw:a", "sw:b"]).unwrap();
         let source = port_address(3, true);
         let at = Instant(5_000_001_999);
-        capture.packet(at, 1, Way::Out, source, &packet(Kind::Data)).unwrap();
-        capture.packet(at, 0, Way::In, source, &ControlFrame::Pause(5).into()).unwrap();
-        capture.packet(at, 0, Way::In, source, &packet(Kind::Nack)).unwrap();
+        let (out, into) = (Place { at, port: 1, way: Way::Out, source }, Place { at, port: 0, way: Way::In, source });
+        capture.packet(out, &packet(Kind::Data)).unwrap();
+        capture.packet(into, &ControlFrame::Pause(5).into()).unwrap();
+        capture.packet(into, &packet(Kind::Nack)).unwrap();
         let mut real = Vec::new();
         stand_in(&packet(Kind::Ack), &mut real);
-        capture.frame(at, 0, Way::In, source, &packet(Kind::Ack), &real).unwrap();
+        capture.frame(into, &packet(Kind::Ack), &real).unwrap();
         capture.finish().unwrap();
         let (names, rows) = read(&file);
         assert_eq!(names, ["sw:a", "sw:b"]);
@@ -301,7 +290,9 @@ mod tests {
             let mut file = CaptureFile::create(Path::new(&path), ["sw:a"]).unwrap();
             let add = |number: u64| {
                 let source = port_address(0, false);
-                file.add(|capture| capture.packet(Instant(number), 0, Way::Out, source, &packet(Kind::Data)))
+                file.add(|capture| {
+                    capture.packet(Place { at: Instant(number), port: 0, way: Way::Out, source }, &packet(Kind::Data))
+                })
             };
             let failed = (0..10_000).map(add).find_map(Result::err).expect("the disk is full");
             assert_eq!(failed.kind(), io::ErrorKind::FileTooLarge);
@@ -342,7 +333,8 @@ mod tests {
         let (mut full, mut failed) = (Full(Vec::new(), 300), false);
         let mut capture = Capture::new(&mut full, ["sw:a"]).unwrap();
         for _ in 0..10 {
-            let written = capture.packet(Instant(1), 0, Way::Out, port_address(0, false), &packet(Kind::Data));
+            let place = Place { at: Instant(1), port: 0, way: Way::Out, source: port_address(0, false) };
+            let written = capture.packet(place, &packet(Kind::Data));
             failed |= written.is_err_and(|error| error.kind() == io::ErrorKind::StorageFull);
         }
         assert!(failed);

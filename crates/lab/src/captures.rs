@@ -4,7 +4,7 @@
 //! has it as `backwater-wire` does, around the frame of its host.
 
 use crate::slab::{Handle, Slab};
-use backwater_capture::{CaptureFile, Way, port_address};
+use backwater_capture::{CaptureFile, Place, Way, port_address};
 use backwater_fabric::ports;
 use backwater_replay::Error;
 use backwater_scenario::topology::Graph;
@@ -133,10 +133,10 @@ impl Tap {
     fn see(&self, now: Instant, packet: &Packet, slab: &Slab) {
         let Ok(mut sink) = self.sink.0.lock() else { return };
         let Ok(file) = &mut *sink else { return };
-        let Tap { interface, way, source, .. } = *self;
+        let place = Place { at: now, port: self.interface, way: self.way, source: self.source };
         let added = file.add(|capture| match Handle::of(packet) {
-            Some(handle) => capture.frame(now, interface, way, source, packet, slab.bytes(&handle)),
-            None => capture.packet(now, interface, way, source, packet),
+            Some(handle) => capture.frame(place, packet, slab.bytes(&handle)),
+            None => capture.packet(place, packet),
         });
         if let Err(error) = added {
             *sink = Err(error);

@@ -1,6 +1,6 @@
 //! Captured packets of a run, as a pcapng file.
 
-use backwater_capture::{Capture, Way, port_address};
+use backwater_capture::{Capture, Place, Way, port_address};
 use backwater_sim::{Outcome, ports};
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,7 +23,8 @@ pub(crate) fn write(outcome: &Outcome, path: &Path, wanted: &[(String, u32, u32,
     for one in &outcome.recorded.captured.packets {
         let Some((interface, link, is_b)) = interfaces.get(&one.port).copied() else { continue };
         let (way, from_b) = if one.arrives { (Way::In, !is_b) } else { (Way::Out, is_b) };
-        capture.packet(one.at, interface, way, port_address(link, from_b), &one.packet)?;
+        let place = Place { at: one.at, port: interface, way, source: port_address(link, from_b) };
+        capture.packet(place, &one.packet)?;
         count += 1;
     }
     capture.finish()?;
