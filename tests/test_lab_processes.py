@@ -28,6 +28,8 @@ while time.monotonic() < until:
     time.sleep(0.0006)
 """
 """More than half of a port of 20 Mb/s."""
+FLOOD = SEND.replace('"6"', '"2"').replace("0.0006", "0.0002")
+"""More than a port, for a shorter time."""
 RECEIVE = """
 import json, os, socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -114,6 +116,19 @@ def test_traffic_recovers_when_a_switch_is_killed_and_starts_again(path: Path, t
     assert len(before) > 500
     assert len({source for _, source in after}) == 2
     assert len(after) > 500, "both flows go on"
+
+
+@pytest.mark.usefixtures("allowed")
+def test_watchdogs_of_processes_are_silent_under_load(path: Path) -> None:
+    senders = [word for host in ("a", "b") for word in ("--exec", python(host, FLOOD))]
+    code, found = lab(path, "--processes", "--watchdog", "1ms:drop", *senders)
+    assert code == 0, found
+    assert len(found["links"]) == 8
+    assert all(one["watchdog"] == {"alarms": 0, "restored": 0, "dropped": 0} for one in found["links"])
+    # Every pause of BFC is too long for this one.
+    code, found = lab(path, "--processes", "--watchdog", "1us", *senders)
+    assert code == 0, found
+    assert sum(one["watchdog"]["alarms"] for one in found["links"]) > 0
 
 
 @pytest.mark.usefixtures("allowed", "no_pictures")

@@ -1,7 +1,7 @@
 """The simulator: everything that changes a result is behind these calls. Structured values travel as JSON text."""
 
 from collections.abc import Iterator
-from typing import Literal, Protocol, TypedDict
+from typing import Literal, TypedDict
 
 version: str
 commit: str
@@ -153,17 +153,15 @@ def deadlock(scenario_json: str, failures: str) -> Deadlock:
     Raises `InputError`.
     """
 
-class Apart(Protocol):
+class Apart(TypedDict):
     """A network whose switches run as processes: how to start one, and the watchdog over pauses, if any.
 
     The watchdog has the longest time of a pause and the time between two looks, both in seconds of the network, and
     whether it drops what is held longer.
     """
 
-    @property
-    def command(self) -> list[str]: ...
-    @property
-    def watchdog(self) -> tuple[float, float, bool] | None: ...
+    command: list[str]
+    watchdog: tuple[float, float, bool] | None
 
 class Lab:
     """The hosts and the switches of a scenario, with real packets. Linux only, and only after `lab_enter`.

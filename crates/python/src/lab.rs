@@ -64,6 +64,7 @@ pub(crate) fn lab_node(py: Python<'_>) -> PyResult<bool> {
 
 /// A network that runs as processes: the command that starts one, and the watchdog.
 #[derive(FromPyObject)]
+#[pyo3(from_item_all)]
 pub(crate) struct Apart {
     command: Vec<String>,
     /// Longest time that a neighbour may hold a queue, a flow or a class, time between two looks, both in seconds of the

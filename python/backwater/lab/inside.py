@@ -22,9 +22,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from backwater.lab import answers, realtime, told
+
+if TYPE_CHECKING:
+    from backwater import _core
 
 POLL_S = 0.02
 PROGRESS_S = 0.2
@@ -35,6 +38,8 @@ ENDING_S = 2.0
 """Time that programs have to end after SIGTERM."""
 PYTHON = "python"
 """As a command it is the Python that runs the lab, which has the programs of `backwater.lab`."""
+NODE = [sys.executable, "-m", "backwater.lab.node"]
+"""Starts a process of the lab that runs a part of the network."""
 PATIENCE_S = 3.0
 """Time that they have to tell results after the counted window."""
 
@@ -173,18 +178,13 @@ def answer(asked: dict[str, Any], lab: answers.Hosts) -> None:
     answers.serve(asked["control"], lab, about)
 
 
-class Apart:
-    """Switches as processes, and their watchdogs."""
-
-    def __init__(self, watchdog: tuple[float, float, bool] | None) -> None:
-        self.command = [sys.executable, "-m", "backwater.lab.node"]
-        self.watchdog = watchdog
-
-
-def apart(asked: dict[str, Any]) -> Apart | None:
+def apart(asked: dict[str, Any]) -> _core.Apart | None:
     """Returns how switches run as processes, if they are to."""
     wanted = asked["processes"]
-    return None if wanted is None else Apart(wanted["watchdog"])
+    if wanted is None:
+        return None
+    watchdog = wanted["watchdog"]
+    return {"command": NODE, "watchdog": None if watchdog is None else tuple(watchdog)}
 
 
 def tell(events: TextIO, event: dict[str, Any]) -> None:
