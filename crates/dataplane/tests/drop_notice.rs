@@ -47,7 +47,10 @@ fn dropped_data_sends_a_notice_to_its_ingress() {
     );
     assert!(switch.sendable(0) && !switch.sendable(1));
     let notice = switch.transmit(Instant(2), 0).expect("a notice").packet.packet;
-    let expected = Packet { kind: Kind::DropNotice, dst: 0, src: 2, wire: 64, flags: 0, ..packet(Kind::Data, 2, 0) };
+    // The notice does not take the handle of the dropped packet.
+    let dropped = packet(Kind::Data, 2, 0);
+    let expected =
+        Packet { kind: Kind::DropNotice, dst: 0, src: 2, wire: 64, receiver_slot: Packet::NO_FRAME, ..dropped };
     assert_eq!(notice, expected);
     assert!(switch.transmit(Instant(3), 0).is_none());
     // The switch holds the two packets that were admitted before.
