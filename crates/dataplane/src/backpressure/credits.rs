@@ -18,7 +18,8 @@
 //!
 //! **Loss.** An upstream port that has waited a period for credit reports its count of bytes sent. Links keep order, so
 //! bytes sent and not received are lost: they count as received and departed. The answer is the limit. A port that has
-//! credit asks nothing.
+//! credit asks nothing. A report of less than was received, or of more than the limit, cannot be true. Its answer is the
+//! limit as well, and it changes nothing.
 //!
 //! Bytes held are counted by link, not by queue. A full window therefore also stops queues of the link that no pause
 //! holds, and links that wait for each other in a cycle deadlock, as under PFC. BFC's pauses stay in force and act long
@@ -81,6 +82,8 @@ pub(super) struct Grants {
     /// Alpha in units of 1/65536.
     alpha: u64,
     step: u64,
+    /// Whether a neighbour has sent more than its limit. Windows may then not fit the buffer.
+    exceeded: bool,
 }
 
 /// Counts of one ingress, in bytes since its link came up.
@@ -121,6 +124,7 @@ impl Grants {
             taken: 0,
             alpha: (params.alpha * 65536.0 + 0.5) as u64,
             step: params.step.0,
+            exceeded: false,
         }
     }
 
@@ -129,6 +133,7 @@ impl Grants {
         let port = &mut self.ports[ingress as usize];
         port.received += wire;
         port.held += wire;
+        self.exceeded |= port.received > port.limit;
         self.settle(ingress)
     }
 
@@ -138,11 +143,14 @@ impl Grants {
         self.settle(ingress)
     }
 
-    /// Handles the report that the neighbour at `ingress` has sent `sent` bytes: bytes not received are lost. Returns
-    /// the limit to answer with.
+    /// Handles the report that the neighbour at `ingress` has sent `sent` bytes: bytes not received are lost. A report
+    /// that cannot be true changes nothing. Returns the limit to answer with.
     pub(super) fn sync(&mut self, ingress: PortId, sent: u64) -> ControlFrame {
-        self.ports[ingress as usize].received = sent;
-        self.settle(ingress);
+        let port = &mut self.ports[ingress as usize];
+        if (port.received..=port.limit).contains(&sent) {
+            port.received = sent;
+            self.settle(ingress);
+        }
         self.announce(ingress)
     }
 
@@ -171,7 +179,7 @@ impl Grants {
         let most = (u128::from(others_leave) * u128::from(self.alpha) / u128::from(self.alpha + 65536)) as u64;
         let target = port.reserve + port.held.min(most);
         if target > window {
-            port.limit += target - window;
+            port.limit = port.received + target - port.held;
             self.taken += target - port.reserve - of_shared;
             port.taken = target - port.reserve;
         }
@@ -195,7 +203,7 @@ impl Grants {
             }
         }
         let taken: u64 = self.ports.iter().map(|port| port.taken).sum();
-        if taken != self.taken || taken > self.shared {
+        if taken != self.taken || (taken > self.shared && !self.exceeded) {
             return Err(format!(
                 "{taken} bytes are granted beyond reserves, {} counted of {}",
                 self.taken, self.shared
@@ -336,6 +344,46 @@ mod tests {
             }
             assert!(passed > 1_000_000, "seed {seed}: {passed} B passed");
             assert!(most > full / 2, "seed {seed}: the fill never exceeded {most} B");
+        }
+    }
+
+    /// A neighbour that sends what it likes and reports any count leaves grants that agree with the bytes held.
+    #[test]
+    fn false_reports_and_data_beyond_the_limit_leave_consistent_grants() {
+        let params = CreditParams::default();
+        for seed in 0..40 {
+            let (mut grants, mut rng) = (Grants::new(&params, &shape(200_000)), Stream::new(seed, 2, 2));
+            let mut held = [0u64; 4];
+            for step in 0..20_000 {
+                let port = rng.next_u32() as usize % 4;
+                match rng.next_u32() % 16 {
+                    0 => {
+                        let wide = u64::from(rng.next_u32()) << (rng.next_u32() % 32);
+                        let Granted { received, limit, .. } = grants.ports[port];
+                        let reports = [0, wide, received.saturating_sub(1), received, limit, limit + 1];
+                        let sent = reports[rng.next_u32() as usize % reports.len()];
+                        let answer = grants.sync(port as PortId, sent);
+                        assert_eq!(answer, ControlFrame::Credit(grants.ports[port].limit));
+                        let possible = received <= sent && sent <= limit;
+                        assert_eq!(grants.ports[port].received, if possible { sent } else { received });
+                    }
+                    1 if rng.next_u32().is_multiple_of(100) => drop(grants.restart(port as PortId)),
+                    1..8 if held[port] >= FULL => {
+                        held[port] -= FULL;
+                        grants.leave(port as PortId, FULL);
+                    }
+                    _ if held.iter().sum::<u64>() + FULL <= 200_000 => {
+                        held[port] += FULL;
+                        grants.enter(port as PortId, FULL);
+                    }
+                    _ => {}
+                }
+                let what = format!("seed {seed}, step {step}: {grants:?}");
+                assert!(grants.ports.iter().map(|port| port.held).eq(held), "{what}");
+                let taken = grants.ports.iter().map(|port| port.window().saturating_sub(port.reserve));
+                assert!(taken.clone().eq(grants.ports.iter().map(|port| port.taken)), "{what}");
+                assert_eq!(taken.sum::<u64>(), grants.taken, "{what}");
+            }
         }
     }
 
