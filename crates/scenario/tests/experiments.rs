@@ -14,14 +14,16 @@ fn files(dir: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.expect("a directory entry").path();
         if path.is_dir() {
             files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "toml") && !is_claims(&path) {
+        } else if path.extension().is_some_and(|extension| extension == "toml") && !stands_beside(&path) {
             found.push(path);
         }
     }
 }
 
-fn is_claims(path: &Path) -> bool {
-    path.to_str().expect("names are of letters").ends_with(".claims.toml")
+/// Whether it has the claims of a scenario or the programs of a lab, and is no scenario itself.
+fn stands_beside(path: &Path) -> bool {
+    let name = path.to_str().expect("names are of letters");
+    [".claims.toml", ".programs.toml"].iter().any(|end| name.ends_with(end))
 }
 
 /// Scenario files of networks; their claims files are read with them.
@@ -65,18 +67,18 @@ fn what_judges_an_experiment_stands_beside_it() {
 }
 
 #[test]
-fn every_claims_file_has_its_scenario() {
+fn every_file_of_claims_or_programs_has_its_scenario() {
     let mut all = Vec::new();
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     for paper in fs::read_dir(shipped).expect("experiments ship with the source") {
         let paper = paper.expect("a directory entry").path();
         let entries = fs::read_dir(&paper).into_iter().flatten();
-        all.extend(entries.map(|entry| entry.expect("a directory entry").path()).filter(|path| is_claims(path)));
+        all.extend(entries.map(|entry| entry.expect("a directory entry").path()).filter(|path| stands_beside(path)));
     }
     assert!(all.len() > 90, "{}", all.len());
-    for claims in all {
-        let name = claims.to_str().expect("names are of letters").replace(".claims.toml", ".toml");
-        assert!(Path::new(&name).is_file(), "{name}");
+    for beside in all {
+        let name = beside.with_extension("").with_extension("toml");
+        assert!(name.is_file(), "{}", name.display());
     }
 }
 
