@@ -17,7 +17,6 @@ from backwater.cli import main
 from backwater.disk import sha256
 from backwater.hpcc import importer
 from backwater.results import Run
-from backwater.show import figures
 
 pytest_plugins = ["labs"]
 
@@ -62,7 +61,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def results(three: Path, tmp_path_factory: pytest.TempPathFactory) -> backwater.Results:
-    """What three schemes did, with its report; no flow is explained."""
+    """What three schemes did, with its report and figures; no flow is explained."""
     sets = {"measure.queueing_delay": True, "measure.active_flows": True}
     done = backwater.Experiment(three, seed=7, sets=sets).simulate(tmp_path_factory.mktemp("runs") / "three")
     done.report()
@@ -79,13 +78,7 @@ def hpcc_run(tmp_path_factory: pytest.TempPathFactory) -> backwater.Results:
 
 
 @pytest.fixture
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages are written without their figures, which take most of a short run's time; `results` has had them drawn."""
-    monkeypatch.setattr(figures, "write", lambda data, place, formats, size: place.mkdir())
-
-
-@pytest.fixture
-def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_pictures: None) -> Cli:
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     """Calls `backwater` in an empty directory; in this process, as starting one takes longer than most calls."""
 
     def call(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -105,7 +98,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_pictures: None) -> C
 
 @pytest.fixture
 def process(tmp_path: Path) -> Cli:
-    """The same as a process of its own, with figures, and with options of `subprocess.run`."""
+    """The same as a process of its own, and with options of `subprocess.run`."""
 
     def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command(*arguments), cwd=tmp_path, capture_output=True, text=True, timeout=120, **options)

@@ -23,7 +23,6 @@ def test_ten_lines_are_enough(smoke: Path) -> None:
     assert done.report().read_text().startswith("<!doctype html>")
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_a_temporary_directory_lives_as_long_as_its_results(smoke: Path) -> None:
     done = Experiment(smoke).run()
     path = done.path
@@ -51,7 +50,6 @@ def test_all_schemes_see_the_same_traffic(results: Results) -> None:
     assert len(set(answer["traffic"].to_pylist())) == 1
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_the_same_experiment_gives_the_same_digest(three: Path) -> None:
     first, second = Experiment(three).run(threads=1), Experiment(three).run(threads=2)
     assert [run.digest for run in first.runs] == [run.digest for run in second.runs]
@@ -90,7 +88,6 @@ def test_runs_go_together_only_while_memory_lasts() -> None:
     assert sweep.Memory().most_mb > 0
 
 
-@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(("threads", "first"), [(1, "100us"), (2, "300us")])
 def test_the_longest_runs_go_first_where_several_go_together(
     smoke: Path, tmp_path: Path, threads: int, first: str
@@ -110,7 +107,6 @@ def test_the_longest_runs_go_first_where_several_go_together(
     assert [run.label for run in results.runs] == labels, "whatever ends first"
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_progress_is_heard(three: Path) -> None:
     heard: list[str] = []
 
@@ -143,7 +139,6 @@ def test_names_are_exported() -> None:
     assert backwater.version == backwater.__version__
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_the_release_build_has_the_digests_of_the_checked_build() -> None:
     """`cargo test` compares the same file with a build that checks every overflow and has other types."""
     root = Path(__file__).parents[1]

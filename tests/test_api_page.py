@@ -32,7 +32,6 @@ def test_the_page_has_types_and_public_methods_only() -> None:
     assert "keep(" not in page
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_examples_in_docstrings_run(
     results: backwater.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,7 @@ def test_run_writes_a_whole_directory(process: Cli, three: Path, tmp_path: Path)
     for run in written["runs"]:
         assert json.loads((tmp_path / "here" / run["dir"] / "scenario.json").read_text())["seed"] == 7
         assert (tmp_path / "here" / run["dir"] / "flows.parquet").is_file()
-    assert list((tmp_path / "here" / "figures").glob("*.png"))
+    assert not (tmp_path / "here" / "figures").exists(), "they are drawn when they are asked for"
     assert [path.name for path in tmp_path.iterdir()] == ["here"], "nothing is left beside it"
 
 
@@ -160,7 +160,7 @@ def test_a_disk_that_fills_up_later_keeps_the_runs(
     kept = Results(tmp_path / "here")
     kept.verify()
     assert sorted(path.name for path in kept.path.iterdir()) == [
-        *("bfc", "figures", "manifest.json", "summary.parquet", "timing.json")
+        *("bfc", "manifest.json", "summary.parquet", "timing.json")
     ]
     monkeypatch.undo()
     kept.report()

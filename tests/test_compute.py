@@ -142,6 +142,7 @@ def test_a_run_is_written_read_and_judged(tmp_path: Path) -> None:
         x = run.scenario["compute"]["ratio"]
         assert run.summary["results"]["starved"] == pytest.approx(starvation.starved(x, 1), rel=1e-11)
     assert [row["verdict"] for row in done.claims] == ["pass"]
+    done.report()
     assert (tmp_path / "run" / "figures" / "panels.png").stat().st_size > 10_000
     data = report.page_data([done])
     assert data["panels"][0]["marks"] == {"worst": 2}

@@ -23,7 +23,6 @@ def test_there_are_three() -> None:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-@pytest.mark.usefixtures("no_pictures")
 def test_an_example_is_short_and_long_enough_to_be_believed(path: Path, tmp_path: Path) -> None:
     lines = [line for line in path.read_text().splitlines() if line]
     assert LINES[0] <= len(lines) <= LINES[1]

@@ -395,9 +395,7 @@ def test_browser_picks_flows_by_dot_finger_number_and_keyboard(browser: chromium
     assert browser.console == []
 
 
-def test_browser_does_without_links_and_with_several_runs(
-    browser: chromium.Page, copied: Path, no_pictures: None
-) -> None:
+def test_browser_does_without_links_and_with_several_runs(browser: chromium.Page, copied: Path) -> None:
     results = Results(copied)
     kept.keep(copied, [tail(results[label], 95) for label in ("BFC", "DCTCP")])
     open_page(browser, page_of(Results(copied)))
@@ -415,7 +413,7 @@ def test_browser_does_without_links_and_with_several_runs(
     assert browser.console == []
 
 
-def test_names_are_text(browser: chromium.Page, smoke: Path, tmp_path: Path, no_pictures: None) -> None:
+def test_names_are_text(browser: chromium.Page, smoke: Path, tmp_path: Path) -> None:
     name = "<b id=planted>x</b></script><script>planted()</script>"
     flow_list = '[{ start = "1 us", src = "host0", dst = "host1", bytes = "3000 B" }]'
     (tmp_path / "named.toml").write_text(
@@ -435,7 +433,7 @@ def test_names_are_text(browser: chromium.Page, smoke: Path, tmp_path: Path, no_
     assert browser.console == []
 
 
-def test_a_large_page_is_small(tmp_path: Path, no_pictures: None) -> None:
+def test_a_large_page_is_small(tmp_path: Path) -> None:
     """A thousand links over 10 ms, and five hundred flows."""
     done = Experiment(ROOT / "tests" / "data" / "large.toml").simulate(tmp_path / "large")
     kept.keep(done.path, [tail(done.runs[0], 99)])

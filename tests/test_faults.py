@@ -256,13 +256,12 @@ def test_a_figure_that_fails_leaves_the_rest(
         raise ValueError("no such colour")
 
     monkeypatch.setattr(figures, "slowdown", broken)
-    monkeypatch.setattr("sys.argv", ["backwater", "run", str(smoke), "--out", str(tmp_path / "here")])
+    place = Experiment(smoke).simulate(tmp_path / "here").path
+    monkeypatch.setattr("sys.argv", ["backwater", "report", str(place)])
     with pytest.raises(SystemExit) as leave:
         cli.main()
     assert leave.value.code == cli.BUG
-    told = capsys.readouterr()
-    assert "slowdown-background.png: ValueError: no such colour" in told.err
-    assert "smoke-bfc, seed 1" in told.out
+    assert "slowdown-background.png: ValueError: no such colour" in capsys.readouterr().err
     assert runs_of(tmp_path / "here") == ["bfc"]
     assert [path.name for path in (tmp_path / "here/figures").iterdir()]
     assert (tmp_path / "here/report.html").is_file()
@@ -273,7 +272,7 @@ def test_a_signal_while_drawing_keeps_all_runs(smoke: Path, tmp_path: Path) -> N
     script.write_text(
         "import sys, time\nfrom backwater.show import report\nfrom backwater.__main__ import main\n"
         "def slow(*_):\n    print('drawing', flush=True)\n    time.sleep(60)\n"
-        f"report.draw = slow\nsys.argv = ['backwater', 'run', {str(smoke)!r}, '--out', 'here']\nmain()\n"
+        f"report.render = slow\nsys.argv = ['backwater', 'run', {str(smoke)!r}, '--out', 'here']\nmain()\n"
     )
     with (tmp_path / "output").open("wb") as output, (tmp_path / "errors").open("wb") as errors:
         process = subprocess.Popen([*command()[:1], script], cwd=tmp_path, stdout=output, stderr=errors)

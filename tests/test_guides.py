@@ -27,7 +27,6 @@ import pytest
 import yaml
 
 from backwater.cli import main
-from backwater.show import figures
 from conftest import ROOT
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "experiments/README.md"]
@@ -44,8 +43,6 @@ PARTS = {"toml": tomllib.loads, "yaml": yaml.safe_load}
 SHORTER = {"5 ms": "1 ms", "8 ms": "2 ms"}
 """Examples run for a part of the time here, unless the document shows what they print."""
 COMPARED = re.compile(r"^```text", re.MULTILINE)
-PICTURES = re.compile(r"runs/\w+/figures/|--format")
-"""A document that needs figures says so. They take most of a short run's time, so the others go without."""
 
 
 @dataclass
@@ -137,8 +134,6 @@ def test_a_reader_can_follow(document: Path, tmp_path: Path, monkeypatch: pytest
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     if not COMPARED.search(text):
         shorten(tmp_path / "examples")
-    if not PICTURES.search(text):
-        monkeypatch.setattr(figures, "write", lambda data, place, formats, size: place.mkdir(exist_ok=True))
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setenv("COLUMNS", "100")
     mpl.rcParams.update(mpl.rcParamsDefault)

@@ -176,7 +176,6 @@ def test_an_integer_beyond_its_range_is_refused(path: Where, kind: str, low: int
         assert "expected " in str(refused.value.problem)
 
 
-@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(("path", "kind", "low", "high"), EVERY, ids=IDS)
 def test_an_integer_at_an_end_of_its_range_is_refused_or_runs(
     path: Where, kind: str, low: int, high: int, tmp_path: Path

@@ -112,7 +112,7 @@ def test_a_lab_ends_in_time_and_takes_its_programs_with_it(scenario: Path) -> No
     assert (code, found["programs"][0]["exit_code"], found["stopped"]) == (1, -signal.SIGTERM, False)
 
 
-@pytest.mark.usefixtures("allowed", "no_pictures")
+@pytest.mark.usefixtures("allowed")
 def test_the_flows_of_a_scenario_have_the_simulators_throughput_and_pauses(tmp_path: Path) -> None:
     path = tmp_path / "overload.toml"
     path.write_text(OVERLOAD)

@@ -335,7 +335,7 @@ def variants(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.usefixtures("taken", "no_pictures")
+@pytest.mark.usefixtures("taken")
 def test_of_several_runs_those_with_dctcp_use_it(variants: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run = start(variants, "--dctcp", "--out", out, *PROGRAMS)

@@ -57,7 +57,7 @@ def run(*words: str | Path) -> str:
     return printed
 
 
-@pytest.mark.usefixtures("allowed", "no_pictures")
+@pytest.mark.usefixtures("allowed")
 def test_the_log_of_own_flows_is_replayed_and_equal(overload: Path, cli: Cli, tmp_path: Path) -> None:
     log = tmp_path / "switch0.log"
     run(overload, "--out", tmp_path / "out", "--log", f"switch0={log}")
@@ -68,7 +68,7 @@ def test_the_log_of_own_flows_is_replayed_and_equal(overload: Path, cli: Cli, tm
     assert made.complete
 
 
-@pytest.mark.usefixtures("allowed", "no_pictures")
+@pytest.mark.usefixtures("allowed")
 def test_every_datagram_of_many_hosts_arrives_however_late_the_receiver_is(tmp_path: Path) -> None:
     """30 hosts send 3 Gb/s at once. The receiver gets a processor when sender and switches leave one."""
     if os.geteuid() != 0:
@@ -83,7 +83,7 @@ def test_every_datagram_of_many_hosts_arrives_however_late_the_receiver_is(tmp_p
     assert made.summary["lab"]["datagrams_received"] == made.summary["lab"]["datagrams_sent"] == 45060
 
 
-@pytest.mark.usefixtures("allowed", "no_pictures")
+@pytest.mark.usefixtures("allowed")
 def test_nics_that_obey_nothing_fill_the_switch(overload: Path, tmp_path: Path) -> None:
     run(overload, "--out", tmp_path / "obeys")
     run(overload, "--out", tmp_path / "deaf", "--obey", "none")

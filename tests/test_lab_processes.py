@@ -131,7 +131,7 @@ def test_watchdogs_of_processes_are_silent_under_load(path: Path) -> None:
     assert sum(one["watchdog"]["alarms"] for one in found["links"]) > 0
 
 
-@pytest.mark.usefixtures("allowed", "no_pictures")
+@pytest.mark.usefixtures("allowed")
 def test_flows_across_processes_have_the_simulators_throughput(path: Path, tmp_path: Path) -> None:
     simulated = backwater.Experiment(path).run(tmp_path / "simulated").runs[0]
     for attempt in ("first", "second"):

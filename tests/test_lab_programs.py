@@ -155,7 +155,7 @@ def test_the_checksum_of_a_request_is_right() -> None:
         assert ping.checksum(ping.request(0xFFFF, number, True)) == 0
 
 
-@pytest.mark.usefixtures("allowed", "no_pictures")
+@pytest.mark.usefixtures("allowed")
 def test_programs_of_a_scenario_make_a_run_directory(two: Path, tmp_path: Path) -> None:
     two.with_suffix(".programs.toml").write_text(PROGRAMS)
     out = tmp_path / "out"

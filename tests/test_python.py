@@ -62,7 +62,6 @@ def test_changes_are_on_top_of_earlier_ones() -> None:
     assert smoke.with_(scale="paper").scale == "paper"
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_a_dictionary_runs(tmp_path) -> None:
     done = Experiment(SCENARIO).run(tmp_path / "out")
     assert done.manifest["command"].startswith("backwater run mine.toml")

@@ -136,7 +136,7 @@ class Results(results.Results):
                 self.keep(keeper)
 
     def report(self, formats: Sequence[str] = ("png",), *, size: str = "page") -> Path:
-        """Writes `claims.json`, `summary.parquet`, `report.html` and the figures again. Returns the path of the report.
+        """Writes `claims.json`, `summary.parquet` and `report.html` again, and draws figures. Returns the page's path.
 
         `formats` are the file formats of figures: `png`, `svg`, `pdf`. With `size="page"` figures are 7 inches wide,
         with `size="column"` 3.35 inches.
@@ -315,7 +315,7 @@ class Experiment:
         if not done.interrupted:
             try:
                 done.explain_tails()
-                done.report()
+                done.report(formats=())
             except _core.InputError as error:
                 n = len(done.runs)
                 raise _core.InputError(f"{error}\n{n} of {n} runs were finished and are kept in {done.path}") from error
@@ -333,7 +333,7 @@ class Experiment:
         store: str | os.PathLike[str] | None = None,
         on: str | None = None,
     ) -> Results:
-        """Runs the experiment like `run`, but without claims, figures and report. `Results.report` writes them later.
+        """Runs the experiment like `run`, but without claims and report. `Results.report` writes them later.
 
         `events` says, by the label of a run, which of its single events to record, and to which file.
         """

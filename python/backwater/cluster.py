@@ -15,13 +15,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from backwater import _core, memory, writer
 from backwater._core import InputError
 from backwater.compute import running
-from backwater.lab.machine import Machine, machine_of
 from backwater.writer import Shipped
+
+if TYPE_CHECKING:
+    from backwater.lab.machine import Machine
 
 EXTRA = "pip install backwater[cluster]"
 BATCH = {
@@ -123,10 +125,10 @@ def connected(where: str | Machine | None) -> Iterator[Cluster | Machine | None]
     # Errors
     `InputError` where it has another form, nobody answers, or the extra is not installed.
     """
-    if where is None or isinstance(where, Machine):
+    if not isinstance(where, str):
         yield where
         return
-    if (lab := machine_of(where)) is not None:
+    if (lab := lab_of(where)) is not None:
         yield lab
         return
     address = address_of(where)
@@ -146,13 +148,20 @@ def connected(where: str | Machine | None) -> Iterator[Cluster | Machine | None]
         yield cluster
 
 
+def lab_of(where: str) -> Machine | None:
+    """Returns the lab that `lab:MBPS` names; None for any other place."""
+    from backwater.lab.machine import machine_of  # Much to import for a run of the simulator.
+
+    return machine_of(where)
+
+
 def address_of(where: str) -> str | None:
     """Returns host and port of `dask://HOST:PORT`, or None for a batch system.
 
     # Errors
     `InputError` for any other form.
     """
-    if machine_of(where) is not None:
+    if lab_of(where) is not None:
         return None
     address = re.fullmatch(r"dask://([^/\s]+:[0-9]{1,5})/?", where)
     system = re.fullmatch(r"([a-z]+)(?::([1-9][0-9]{0,3}))?", where)

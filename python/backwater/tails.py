@@ -18,8 +18,8 @@ SHARE = 0.1
 """Most that it may cost, as a share of the runs and of their report."""
 FOLLOWED = 1.2
 """Cost of a run whose slow flows are followed, as a multiple of the run (`docs/explain.md`)."""
-REPORT_HOPS = 20_000_000
-"""Cost of judging, drawing and writing a report: 2 s, in which a processor simulates about as many packet-hops."""
+REPORT_HOPS = 3_000_000
+"""Cost of judging and writing a report: 0.3 s, in which a processor simulates about as many packet-hops."""
 HOPS_MAX = 300_000_000
 """Most that it may cost in all: half a minute of one processor. Many processors may have made the runs in less."""
 FLOWS = 1_000

@@ -32,7 +32,7 @@ EXPERIMENTS, RESULTS, OTHERS = "Run experiments", "Look at results", "Look thing
 
 COMMANDS: Mapping[str, Entry | Family] = {
     "new": Entry("new:new", "Write a first scenario with a comment at each key.", EXPERIMENTS),
-    "run": Entry("run:run", "Run scenarios and write tables, figures and a report.", EXPERIMENTS),
+    "run": Entry("run:run", "Run scenarios and write tables and a report.", EXPERIMENTS),
     "sweep": Entry("sweep:sweep", "Run a scenario at every point of a sweep and write one table.", EXPERIMENTS),
     "reproduce": Entry("reproduce:reproduce", "Run a published experiment and judge its claims.", EXPERIMENTS),
     "check": Entry("check:check", "Validate scenarios and estimate the cost of running them.", EXPERIMENTS),
@@ -45,7 +45,7 @@ COMMANDS: Mapping[str, Entry | Family] = {
     "compare-fct": Entry("compare_fct:compare_fct", "Compare completion times flow by flow.", RESULTS),
     "explain": Entry("explain:explain", "Say where slow flows spent their time.", RESULTS),
     "replay": Entry("replay:replay", "Compare a switch's log with the simulator's switch.", RESULTS),
-    "report": Entry("report:report", "Write a report and its figures again.", RESULTS),
+    "report": Entry("report:report", "Write a report again, and draw its figures.", RESULTS),
     "list": Family(
         "List experiments, schemes, workloads, chips or runs.",
         {

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from backwater import _core, capture, events, signals
 from backwater.api import Experiment, Results
@@ -17,7 +18,6 @@ from backwater.cli.exits import BAD_INPUT, BUG, FAILED, stoppable
 from backwater.cli.places import is_drawn, unfinished
 from backwater.cli.printing import ending, print_claims, print_runs, told_claims
 from backwater.cluster import address_of, connected
-from backwater.lab.machine import Machine
 from backwater.making import make
 from backwater.show import endings
 from backwater.show.failures import Undrawn
@@ -25,6 +25,9 @@ from backwater.store import Store
 from backwater.sweep import SimulatorError, threads_of
 from backwater.terminal import progress_watch, say
 from backwater.writer import is_begun, left_at, left_of
+
+if TYPE_CHECKING:
+    from backwater.lab.machine import Machine
 
 
 class Told(Enum):
@@ -146,7 +149,7 @@ def publish(one: Chosen, done: Results) -> int:
     code = 0
     try:
         done.explain_tails()
-        done.report()
+        done.report(formats=())
     except (_core.InputError, Undrawn) as failure:
         code = BUG if isinstance(failure, Undrawn) else BAD_INPUT
         print(

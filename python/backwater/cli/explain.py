@@ -168,7 +168,7 @@ def explain(
             kept.keep(run, done)
             left = f"the explanation is stored in {run}; `backwater report {run}` writes the report"
             with signals.during(None, lambda: left):
-                made = api.Results(run).report()
+                made = api.Results(run).report(formats=())
             terminal.say(f"Report: {made}")
     if as_json:
         printing.print_json(explained_page.as_json(done, summary=not flow))

@@ -1,4 +1,4 @@
-"""`backwater report`: the page and the figures again, from what runs left."""
+"""`backwater report`: the page again, and figures, from what runs left."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def report(
     claims: Claims = False,
     as_json: Json = False,
 ) -> None:
-    """Write a report and its figures again.
+    """Write a report again, and draw its figures.
 
     Several directories become one report, which needs --out.
     With --json it prints the report's path, the answer and the claims.

@@ -1,4 +1,4 @@
-"""`backwater run`: scenarios to tables, figures and a report."""
+"""`backwater run`: scenarios to tables and a report."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ with when_used():
     from backwater import api, capture, events
     from backwater import store as stores
     from backwater.cli import experiment as runner
-    from backwater.cli import files, printing
     from backwater.cli import places as placing
+    from backwater.cli import printing
     from backwater.compute import running
-    from backwater.hpcc import fct
 
 
 RECORD = "What to record besides"
@@ -109,7 +108,7 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Run scenarios and write tables, figures and a report.
+    """Run scenarios and write tables and a report.
 
     The last lines say which variant wins by how much, where the report is, and what to try next.
     The exit code is 1 if a claim failed or flows did not finish.
@@ -130,7 +129,11 @@ def run(
     if store is not None:
         stores.Store(store).check()
     places = placing.destinations(opened, out_dir)
-    fct_files = [] if fct_file is None else fct.destinations(fct_file, opened[0].labels, force=force)
+    fct_files = []
+    if fct_file is not None:
+        from backwater.hpcc import fct  # Few runs need it.
+
+        fct_files = fct.destinations(fct_file, opened[0].labels, force=force)
     told = runner.Told.TABLE if claims else runner.Told.FAILED
     chosen = [runner.Chosen(one, place, told=told) for one, place in zip(opened, places, strict=True)]
     with printing.quietly(as_json):
@@ -138,6 +141,8 @@ def run(
     if signals.heard:
         raise typer.Exit(signals.code())
     if fct_files:
+        from backwater.cli import files
+
         files.write_fct(api.Results(places[0]).runs, dict(zip(opened[0].labels, fct_files, strict=True)))
     if as_json:
         printing.print_results_json(places)

@@ -9,7 +9,6 @@ from typing import Any
 
 from backwater import _core
 from backwater.compute.running import is_computation, kind_of
-from backwater.deadlock.smallest import smallest
 
 FAILURES = ("0", "1", "2", "all")
 SECONDS = 60.0
@@ -172,6 +171,8 @@ def search(
     edges = [turn_of(edge) for edge in report["edges"]]
     free = [edge.table is not None for edge in edges]
     parts = [edge["component"] for edge in report["edges"]]
+    from backwater.deadlock.smallest import smallest  # A solver and NumPy: only where something is searched.
+
     least = smallest(found, free, [edge.share for edge in edges], parts, seconds) if edges else None
     before = [turn_of(turn) for turn in report["elided_turns"]]
     elision = None if least is None else Elision([edges[i] for i in least.edges], least.bound, before)

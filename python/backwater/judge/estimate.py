@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from scipy.special import stdtrit
-
 CONFIDENCE = 0.95
 ROUNDING = 1e-12
 """Relative deviations below this are of the arithmetic."""
@@ -61,6 +59,8 @@ def jackknife(whole: float, without: Sequence[float], *, signed: bool = False) -
     deviation = math.sqrt((n - 1) / n * math.fsum((one - mean) ** 2 for one in rest))
     if deviation <= ROUNDING * (1.0 if positive else max(abs(one) for one in [whole, *without])):
         return exact(whole)
+    from scipy.special import stdtrit  # A fifth of a second to import: only where there are seeds to compare.
+
     reach = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * deviation
     if positive:
         return Estimate(whole, math.exp(max(centre - reach, -700.0)), math.exp(min(centre + reach, 700.0)))

@@ -161,7 +161,7 @@ def run(
         file.write_text(scenario(made, flows, loads), encoding="utf-8")
         done = Experiment(file).simulate(keep, watch=watch, stop=stop)
         if not done.interrupted:
-            done.report()
+            done.report(formats=())
     if keep is not None:
         with disk.errors(keep):
             disk.write_whole(keep / file.name, scenario(made, flows, loads))

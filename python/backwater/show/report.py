@@ -61,10 +61,10 @@ CREDIT = "credit"
 """The reason for which ExpressPass's switches and NICs drop credits."""
 
 
-def write(opened: list[Results], place: Path, formats: Sequence[str] = ("png",), size: str = "page") -> Path:
+def write(opened: list[Results], place: Path, formats: Sequence[str] = (), size: str = "page") -> Path:
     """Judges, and writes claims, summaries, figures and the page into `place`; returns the page.
 
-    One that fails leaves the others. Figures are in each of these formats, and as wide as `size` says.
+    One that fails leaves the others. Figures are drawn in each of these formats, and are as wide as `size` says.
 
     # Errors
     `InputError` and `Undrawn`, when everything else is written.
@@ -91,8 +91,9 @@ def write(opened: list[Results], place: Path, formats: Sequence[str] = ("png",),
             data = page_data(opened, shown)
             if len(opened) == 1:
                 opened[0].answer = data["answer"]
-            with failures.of(place / "figures"):
-                draw(data, making.path / "figures", place / "figures", formats, size)
+            if formats:
+                with failures.of(place / "figures"):
+                    draw(data, making.path / "figures", place / "figures", formats, size)
             put(render(data), making.path / PAGE, place)
     finally:
         making.discard()
