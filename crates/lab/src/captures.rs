@@ -8,7 +8,7 @@ use backwater_capture::{CaptureFile, Place, Way, port_address};
 use backwater_fabric::ports;
 use backwater_replay::Error;
 use backwater_scenario::topology::Graph;
-use backwater_types::{Instant, Packet, PortId};
+use backwater_types::{Instant, Kind, Packet, PortId};
 use backwater_wire::Address;
 use std::io;
 use std::path::PathBuf;
@@ -134,7 +134,9 @@ impl Tap {
         let Ok(mut sink) = self.sink.0.lock() else { return };
         let Ok(file) = &mut *sink else { return };
         let place = Place { at: now, port: self.interface, way: self.way, source: self.source };
-        let added = file.add(|capture| match Handle::of(packet) {
+        // A control frame owns no frame: in the place of a handle it has a part of what it says.
+        let handle = Handle::of(packet).filter(|_| packet.kind != Kind::Control);
+        let added = file.add(|capture| match handle {
             Some(handle) => capture.frame(place, packet, slab.bytes(&handle)),
             None => capture.packet(place, packet),
         });

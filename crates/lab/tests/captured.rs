@@ -43,11 +43,12 @@ fn frames_of_hosts_are_in_the_file_byte_for_byte() {
     let node = |name: &str| graph.find(name).expect("a node");
     let link = *links[node("sw1")].iter().find(|link| links[node("sw2")].contains(link)).expect("a link");
     let port = |name: &str| links[node(name)].iter().position(|other| *other == link).expect("its port") as PortId;
-    // The receiver's port, that of the second switch to the first, and that of the first switch to the second.
+    // The receiver's port, that of the second switch to the first, that of the first switch to the second, and a sender's.
     let wanted = vec![
         ("r".into(), node("r") as u32, 0),
         ("sw2:sw1".into(), node("sw2") as u32, port("sw2")),
         ("sw1:sw2".into(), node("sw1") as u32, port("sw1")),
+        ("a".into(), node("a") as u32, 0),
     ];
     let captures = Captures::create(&graph, vec![(path.clone(), wanted)]).expect("a file");
     let memory = scenario.conventions.memory;
@@ -89,4 +90,12 @@ fn frames_of_hosts_are_in_the_file_byte_for_byte() {
     assert!(of(1, true).filter_map(wrapped).eq(left), "between the switches");
     // The first switch is the bottleneck, and the second has nothing to pause.
     assert!(!of(2, true).any(|(_, body)| matches!(body, Body::Control(ControlFrame::Pause(_)))));
+    // It pauses the senders, and tells them all paused queues now and then.
+    let told: Vec<ControlFrame> = of(3, true).filter_map(|(_, body)| control(&body)).collect();
+    assert!(told.iter().any(|frame| matches!(frame, ControlFrame::Pause(_))), "{told:?}");
+    assert!(told.iter().any(|frame| matches!(frame, ControlFrame::Bitmap(map) if !map.is_empty())), "{told:?}");
+}
+
+fn control(body: &Body) -> Option<ControlFrame> {
+    if let Body::Control(frame) = body { Some(*frame) } else { None }
 }
