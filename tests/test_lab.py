@@ -174,6 +174,24 @@ def test_a_lab_that_is_killed_leaves_a_log_that_can_be_replayed(scenario: Path, 
     assert json.loads(done.stdout)["ending"] in ("interrupted", "torn")
 
 
+@pytest.mark.usefixtures("allowed")
+def test_names_of_hosts_are_written_to_no_file_outside(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.write_text("of another")
+    # A lab's process has the number 1 in its namespace, as that of any other lab does.
+    for number in range(1, 9):
+        (tmp_path / f"backwater-hosts-{number}").symlink_to(other)
+    before = set(tmp_path.iterdir())
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    ask = "import socket; assert socket.gethostbyname('host3') == '10.77.0.4'"
+    code, found = lab(scenario, "--exec", python("host0", ask))
+    assert code == 0, found
+    assert other.read_text() == "of another"
+    assert set(tmp_path.iterdir()) == before
+
+
 def at_once(run: subprocess.Popen[str]) -> None:
     run.send_signal(signal.SIGINT)
 

@@ -251,8 +251,8 @@ def lab_join(descriptors: list[int]) -> None:
 def lab_follow_parent() -> None:
     """Ends this process when its parent ends."""
 
-def lab_name_hosts(text: str) -> None:
-    """Puts `text` in the place of `/etc/hosts`, for this process and its children."""
+def lab_name_hosts(scenario_json: str) -> None:
+    """Lets this process and its children find a scenario's hosts by name. Meanwhile none may use temporary files."""
 
 def lab_check(scenario_json: str, own_flows: bool) -> str | None:
     """Says why the lab cannot carry a scenario, or send its own flows if `own_flows`; None if it can."""

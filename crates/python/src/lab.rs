@@ -107,10 +107,14 @@ pub(crate) fn lab_pace(scenario_json: &str, rate: u64) -> PyResult<(u32, f64, f6
     Ok((pace.divisor, pace.hop.as_secs_f64(), warm_s, run_s))
 }
 
-/// Puts `text` in the place of `/etc/hosts`, in this process's mount namespace.
+/// Puts names and addresses of a scenario's hosts in the place of `/etc/hosts`, in this process's mount namespace.
+/// Meanwhile no other process of that namespace may use temporary files.
 #[pyfunction]
-pub(crate) fn lab_name_hosts(text: &str) -> PyResult<()> {
-    namespace::name_hosts(text).map_err(failed)
+pub(crate) fn lab_name_hosts(scenario_json: &str) -> PyResult<()> {
+    let scenario = scenario::from_json(scenario_json).map_err(refused)?;
+    let hosts = addresses(&Names::of(&expand(&scenario.topology)));
+    let lines: String = hosts.iter().map(|(name, address)| format!("{address} {name}\n")).collect();
+    namespace::name_hosts(&format!("127.0.0.1 localhost\n{lines}")).map_err(failed)
 }
 
 /// Nodes and ports of a network, by name.

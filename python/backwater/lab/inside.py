@@ -200,13 +200,12 @@ class Lab:
 
         self.asked = asked
         logs, dctcp = asked["logs"], asked["dctcp"]
+        _core.lab_name_hosts(asked["scenario"])
         self.lab = _core.Lab(
             asked["scenario"], asked["divisor"], logs, measured, dctcp, apart(asked), captures_of(asked)
         )
         self.hosts = self.lab.hosts()
         self.congestion_control = self.lab.congestion_control()
-        lines = [f"{address} {name}\n" for name, address in self.hosts]
-        _core.lab_name_hosts("".join(["127.0.0.1 localhost\n", *lines]))
         answer(asked, self.lab)
         if asked["realtime"]:
             realtime.use(realtime.THREADS[:1])

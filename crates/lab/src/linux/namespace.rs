@@ -4,7 +4,7 @@
 //! process, however that ends.
 
 use crate::linux::{During, LabError};
-use nix::mount::{MsFlags, mount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -42,18 +42,24 @@ pub fn enter() -> Result<(), LabError> {
 }
 
 /// Lets programs of the lab find addresses by the names of hosts: `text` takes the place of `/etc/hosts` in this
-/// process's mount namespace, and nowhere else.
+/// process's mount namespace, and nowhere else. Meanwhile no other process of that namespace may use temporary files.
 ///
 /// # Errors
 /// If the system does not allow it.
 pub fn name_hosts(text: &str) -> Result<(), LabError> {
     let none: Option<&str> = None;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).during("cannot keep mounts to the lab", "")?;
-    let own = std::env::temp_dir().join(format!("backwater-hosts-{}", std::process::id()));
-    fs::write(&own, text).during(format!("cannot write {}", own.display()), "")?;
-    let mounted = mount(Some(&own), "/etc/hosts", none, MsFlags::MS_BIND, none).during("cannot name the hosts", "");
-    // The mount keeps the file.
-    fs::remove_file(&own).during(format!("cannot remove {}", own.display()), "")?;
+    // A file system of the lab's own has the file. So it has no name outside, and is gone with the namespace.
+    let place = std::env::temp_dir();
+    let tmpfs = mount(Some("tmpfs"), &place, Some("tmpfs"), MsFlags::empty(), Some("mode=755"));
+    tmpfs.during(format!("cannot mount a file system at {}", place.display()), "")?;
+    let own = place.join("hosts");
+    let written = fs::write(&own, text).during(format!("cannot write {}", own.display()), "");
+    let mounted = written.and_then(|()| {
+        mount(Some(&own), "/etc/hosts", none, MsFlags::MS_BIND, none).during("cannot name the hosts", "")
+    });
+    // The second mount keeps the file.
+    umount2(&place, MntFlags::MNT_DETACH).during(format!("cannot unmount {}", place.display()), "")?;
     mounted
 }
 
