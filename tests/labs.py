@@ -6,8 +6,11 @@ import contextlib
 import json
 import os
 import shlex
+import struct
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +95,58 @@ def lab(*words: str | Path) -> tuple[int, dict[str, Any]]:
 
 def pauses(run: backwater.Run) -> int:
     return sum(run.table("ports")["bfc_pauses"].to_pylist())
+
+
+def until(holds: Callable[[], bool], seconds: float = 30) -> None:
+    """Waits until something holds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not come true in time"
+        time.sleep(0.05)
+
+
+def node(mark: str, name: str) -> list[int]:
+    """Processes of a lab that run the part with this name."""
+    words = ["-m", "backwater.lab.node", name]
+    found = []
+    for number in traces(mark)[1]:
+        with contextlib.suppress(OSError):  # It has just ended.
+            if Path(f"/proc/{number}/cmdline").read_text().split("\0")[1:4] == words:
+                found.append(int(number))
+    return found
+
+
+def captured(file: Path) -> list[tuple[str, str, int, bytes]]:
+    """Frames of a capture: the name of the port, `in` or `out`, the time in nanoseconds, and the bytes.
+
+    A part of a frame at the end of the file is left out.
+    """
+    data, at, names, frames = file.read_bytes(), 0, [], []
+    while at + 12 <= len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        if at + length > len(data):
+            break
+        assert struct.unpack_from("<I", data, at + length - 4) == (length,)
+        if kind == 1:
+            names.append(options(data[at + 16 : at + length - 4])[2].decode())
+        elif kind == 6:
+            port, high, low, kept, _ = struct.unpack_from("<5I", data, at + 8)
+            begin = at + 28
+            flags = options(data[begin + (kept + 3) // 4 * 4 : at + length - 4])[2]
+            way = {1: "in", 2: "out"}[flags[0] & 3]
+            frames.append((names[port], way, high << 32 | low, data[begin : begin + kept]))
+        at += length
+    return frames
+
+
+def options(data: bytes) -> dict[int, bytes]:
+    """Options of a block of a capture, by their codes."""
+    at, found = 0, {}
+    while at + 4 <= len(data):
+        code, length = struct.unpack_from("<HH", data, at)
+        found[code] = data[at + 4 : at + 4 + length]
+        at += 4 + (length + 3) // 4 * 4
+    return found
 
 
 def traces(mark: str) -> tuple[set[str], set[str]]:

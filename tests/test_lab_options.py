@@ -187,13 +187,14 @@ def test_the_kernels_throttle_is_told_in_time(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(realtime, "RUNTIME", runtime)
     monkeypatch.setattr(realtime, "PERIOD", period)
     monkeypatch.setattr("backwater._core.processors", lambda: 2)
-    assert realtime.throttle() is None, "a kernel without it"
+    assert realtime.throttle(1) is None, "a kernel without it"
     runtime.write_text("950000\n")
     period.write_text("1000000\n")
-    assert "for 50 ms of each 1 s; `sysctl kernel.sched_rt_runtime_us=-1` lifts that" in str(realtime.throttle())
+    assert "for 50 ms of each 1 s; `sysctl kernel.sched_rt_runtime_us=-1` lifts that" in str(realtime.throttle(1))
+    assert realtime.throttle(2) is None, "with as many processes as processors none waits awake"
     for text in ("-1", "1000000"):
         runtime.write_text(text)
-        assert realtime.throttle() is None
+        assert realtime.throttle(1) is None
     runtime.write_text("950000")
     monkeypatch.setattr("backwater._core.processors", lambda: 1)
-    assert realtime.throttle() is None, "with one processor the lab does not wait awake"
+    assert realtime.throttle(1) is None, "with one processor the lab does not wait awake"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import resource
 import secrets
+import shutil
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -16,7 +21,7 @@ from backwater.lab.apart import Apart
 from backwater.lab.machine import WRONG, Machine
 from backwater.lab.outside import Options
 from conftest import Cli
-from labs import OVERLOAD, lab, pauses, python, start, traces
+from labs import OVERLOAD, lab, node, pauses, python, start, traces, until
 
 SEND = """
 import os, socket, time
@@ -56,17 +61,6 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def of_node(mark: str, name: str) -> list[int]:
-    """Processes of a lab that run the part with this name."""
-    words = ["-m", "backwater.lab.node", name]
-    found = []
-    for number in traces(mark)[1]:
-        command = Path(f"/proc/{number}/cmdline").read_text().split("\0")
-        if command[1:4] == words:
-            found.append(int(number))
-    return found
-
-
 @pytest.mark.usefixtures("allowed")
 def test_programs_talk_across_processes(path: Path) -> None:
     answer = "import socket; s = socket.create_server(('', 7000)); c = s.accept()[0]; c.sendall(c.recv(9) * 40000)"
@@ -94,11 +88,9 @@ def test_traffic_recovers_when_a_switch_is_killed_and_starts_again(path: Path, t
     words = ["--set", f"scheme={scheme}", "--exec", python("r", receiver)]
     senders = [word for host in ("a", "b") for word in ("--exec", python(host, SEND))]
     run = start(path, "--processes", *words, *senders, "--json", mark=mark)
-    until = time.monotonic() + 30
-    while not of_node(mark, "sw2") and time.monotonic() < until:
-        time.sleep(0.05)
+    until(lambda: bool(node(mark, "sw2")))
     time.sleep(3)
-    [victim] = of_node(mark, "sw2")
+    [victim] = node(mark, "sw2")
     killed = time.monotonic()
     os.kill(victim, signal.SIGKILL)
     out, said = run.communicate(timeout=60)
@@ -155,6 +147,63 @@ def test_flows_across_processes_have_the_simulators_throughput(path: Path, tmp_p
     assert pauses(real) == pytest.approx(pauses(simulated), rel=0.3)
 
 
+def policies(mark: str) -> dict[str, dict[str, int]]:
+    """Scheduling policies of the threads of each process, by the names of both."""
+    found: dict[str, dict[str, int]] = {}
+    for name in ("hosts", "sw1", "sw2"):
+        for number in node(mark, name):
+            for task in Path(f"/proc/{number}/task").iterdir():
+                with contextlib.suppress(OSError):  # One that has just ended.
+                    found.setdefault(name, {})[(task / "comm").read_text().strip()] = os.sched_getscheduler(
+                        int(task.name)
+                    )
+    return found
+
+
+@pytest.mark.usefixtures("allowed")
+def test_a_thread_of_each_process_has_real_time_priority_also_after_a_restart(path: Path) -> None:
+    mark = secrets.token_hex(8)
+    run = start(path, "--processes", "--realtime", "--for", "60", mark=mark)
+
+    def hurries() -> bool:
+        threads = {name: threads.get("fabric") for name, threads in policies(mark).items()}
+        return run.poll() is not None or threads == dict.fromkeys(("hosts", "sw1", "sw2"), os.SCHED_FIFO)
+
+    try:
+        until(hurries)
+        if run.poll() is None:
+            threads = [one for of_process in policies(mark).values() for one in of_process.items()]
+            others = {policy for name, policy in threads if name != "fabric"}
+            assert others == {os.SCHED_OTHER}
+            [victim] = node(mark, "sw2")
+            os.kill(victim, signal.SIGKILL)
+            until(lambda: victim not in node(mark, "sw2") and hurries())
+        ended = run.poll()
+    finally:
+        run.send_signal(signal.SIGINT)
+        said = run.communicate(timeout=40)[1]
+    if ended is not None:
+        assert ended == 2
+        assert "--realtime: the system allows no real-time priority: it needs root, or `ulimit -r 10`" in said
+        pytest.skip("the system allows no real-time priority")
+
+
+@pytest.mark.usefixtures("allowed")
+def test_processes_that_may_not_hurry_are_no_lab(path: Path) -> None:
+    command = [sys.executable, "-m", "backwater", "lab", str(path), "--processes", "--realtime", "--for", "60"]
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("no setpriv in PATH, which takes the right from root")
+        command = ["setpriv", "--inh-caps=-sys_nice", "--bounding-set=-sys_nice", *command]
+
+    def lower() -> None:
+        resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0))
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, preexec_fn=lower)
+    assert done.returncode == 2, done.stderr
+    assert "--realtime: the system allows no real-time priority: it needs root, or `ulimit -r 10`" in done.stderr
+
+
 @pytest.mark.usefixtures("allowed")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_of_processes(path: Path, ending: signal.Signals) -> None:
@@ -166,10 +215,7 @@ def test_nothing_is_left_of_processes(path: Path, ending: signal.Signals) -> Non
         assert traces(mark)[1]
         run.send_signal(ending)
         run.communicate(timeout=40)
-        until = time.monotonic() + 10
-        while traces(mark) != before and time.monotonic() < until:
-            time.sleep(0.05)
-        assert traces(mark) == before
+        until(lambda: traces(mark) == before, 10)
 
 
 @pytest.mark.parametrize(
@@ -182,8 +228,6 @@ def test_nothing_is_left_of_processes(path: Path, ending: signal.Signals) -> Non
         ),
         (["--processes", "--watchdog", "1ms:wait"], "'wait' is no action: expected a time"),
         (["--processes", "--watchdog", "1ns"], "expected a time from 1us to 1000s"),
-        (["--processes", "--log", "sw1=x"], "--log sw1=x: for switches in one process"),
-        (["--processes", "--realtime"], "--realtime: for switches in one process"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(cli: Cli, path: Path, words: list[str], said: str) -> None:

@@ -1,6 +1,6 @@
 """The simulator: everything that changes a result is behind these calls. Structured values travel as JSON text."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, TypedDict
 
 version: str
@@ -154,13 +154,15 @@ def deadlock(scenario_json: str, failures: str) -> Deadlock:
     """
 
 class Apart(TypedDict):
-    """A network whose switches run as processes: how to start one, and the watchdog over pauses, if any.
+    """A network whose switches run as processes: how to start one, whether their threads have real-time priority, and
+    the watchdog over pauses, if any.
 
     The watchdog has the longest time of a pause and the time between two looks, both in seconds of the network, and
     whether it drops what is held longer.
     """
 
     command: list[str]
+    realtime: bool
     watchdog: tuple[float, float, bool] | None
 
 class Lab:
@@ -239,8 +241,11 @@ def lab_start(
 ) -> tuple[Run, LabReport]:
     """Starts to run the flows of a scenario in the lab, after `lab_enter`."""
 
-def lab_node() -> bool:
-    """Runs a part of a network by orders on the standard input, until it ends. False if the system refused a part."""
+def lab_node(hurry: Callable[[], None]) -> bool:
+    """Runs a part of a network by orders on the standard input, until it ends. False if the system refused a part.
+
+    `hurry` gives its thread real-time priority, if that is ordered.
+    """
 
 def lab_enter() -> None:
     """Moves this process, of one thread, into namespaces of its own. Its next child is their first process."""

@@ -128,10 +128,12 @@ def of_runs(
 
 
 def renamed(wanted: Wanted, label: str) -> Wanted:
-    files = tuple(
-        (place.with_name(f"{place.name.removesuffix(END)}.{label}{END}"), ports) for place, ports in wanted.files
-    )
-    return replace(wanted, files=files)
+    return replace(wanted, files=tuple((labelled(place, label), ports) for place, ports in wanted.files))
+
+
+def labelled(place: Path, label: str) -> Path:
+    """Returns `FILE.LABEL.pcapng` of `FILE.pcapng`."""
+    return place.with_name(f"{place.name.removesuffix(END)}.{label}{END}")
 
 
 def check(place: Path, *, force: bool) -> None:

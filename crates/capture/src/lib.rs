@@ -13,7 +13,7 @@ use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock
 use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, PcapError};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
@@ -114,6 +114,16 @@ impl<W: Write> Capture<W> {
         self.wrap(place, packet, frame, 0)
     }
 
+    /// Writes the bytes of a frame between two processes as they are, whether or not they are a valid frame.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn bytes(&mut self, place: Place, frame: &[u8]) -> io::Result<()> {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(frame);
+        self.write(place, frame.len(), frame.len(), None)
+    }
+
     /// Writes a packet around `wrapped`, which lacks `missing` bytes at its end.
     fn wrap(&mut self, place: Place, packet: &Packet, wrapped: &[u8], missing: usize) -> io::Result<()> {
         self.bytes.resize(HEADER + wrapped.len(), 0);
@@ -174,6 +184,21 @@ impl CaptureFile {
         Ok(file)
     }
 
+    /// Opens a file that was started with the same ports, to write behind its last whole frame.
+    ///
+    /// # Errors
+    /// If it cannot be read or written, or begins otherwise.
+    pub fn append<'a>(path: &Path, ports: impl IntoIterator<Item = &'a str>) -> io::Result<CaptureFile> {
+        let mut capture = Capture::new(Vec::new(), ports)?;
+        let head = std::mem::take(capture.writer.get_mut());
+        let mut file = File::options().read(true).write(true).open(path)?;
+        let written = whole_blocks(&file, &head)?;
+        // A writer that was killed may have left a part of a frame.
+        file.set_len(written)?;
+        file.seek(SeekFrom::Start(written))?;
+        Ok(CaptureFile { capture, file, written })
+    }
+
     /// Lets `write` add a frame.
     ///
     /// # Errors
@@ -198,6 +223,29 @@ impl CaptureFile {
         waiting.clear();
         result
     }
+}
+
+/// Returns the length of the whole blocks of a file that begins with `head`.
+fn whole_blocks(file: &File, head: &[u8]) -> io::Result<u64> {
+    let end = file.metadata()?.len();
+    let mut from = BufReader::with_capacity(WAITING, file);
+    let mut start = vec![0; head.len()];
+    from.read_exact(&mut start)?;
+    if start != head {
+        return Err(io::Error::other("is no capture of these ports"));
+    }
+    // A block begins with its kind and its length, which counts both, and has its length at its end again.
+    let (mut at, mut begins) = (head.len() as u64, [0; 8]);
+    while at + 8 <= end {
+        from.read_exact(&mut begins)?;
+        let length = i64::from(u32::from_ne_bytes([begins[4], begins[5], begins[6], begins[7]]));
+        if length < 12 || at + length as u64 > end {
+            break;
+        }
+        from.seek_relative(length - 8)?;
+        at += length as u64;
+    }
+    Ok(at)
 }
 
 /// Makes the frame of a simulated packet: UDP without payload, from its host to its destination.
@@ -307,6 +355,32 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!(names, ["sw:a"]);
         assert!((100..5_000).contains(&rows.len()), "{} whole frames", rows.len());
+    }
+
+    /// A writer that is killed within a frame leaves a part of it. The next one writes over it.
+    #[test]
+    fn a_file_goes_on_behind_its_last_whole_frame() {
+        let path = std::env::temp_dir().join(format!("backwater-goes-on-{}.pcapng", std::process::id()));
+        let add = |file: &mut CaptureFile, number: u64| {
+            let place = Place { at: Instant(number * 1000), port: 1, way: Way::In, source: port_address(0, false) };
+            file.add(|capture| capture.bytes(place, &[number as u8; 61])).unwrap();
+            file.flush().unwrap();
+        };
+        add(&mut CaptureFile::create(&path, ["sw:a", "sw:b"]).unwrap(), 1);
+        let whole = std::fs::metadata(&path).unwrap().len();
+        add(&mut CaptureFile::append(&path, ["sw:a", "sw:b"]).unwrap(), 2);
+        let frame = std::fs::metadata(&path).unwrap().len() - whole;
+        for left in 0..frame {
+            File::options().write(true).open(&path).unwrap().set_len(whole + left).unwrap();
+            add(&mut CaptureFile::append(&path, ["sw:a", "sw:b"]).unwrap(), 3);
+            let (names, rows) = read(&std::fs::read(&path).unwrap());
+            assert_eq!(names, ["sw:a", "sw:b"]);
+            let found: Vec<(u128, &[u8])> = rows.iter().map(|row| (row.1.as_nanos(), &row.3[..])).collect();
+            assert_eq!(found, [(1, &[1; 61][..]), (3, &[3; 61][..])], "{left} bytes of the frame were left");
+        }
+        let other = CaptureFile::append(&path, ["sw:a", "sw:c"]).err().expect("the ports differ");
+        assert_eq!(other.to_string(), "is no capture of these ports");
+        std::fs::remove_file(&path).unwrap();
     }
 
     /// A disk that takes so many bytes.

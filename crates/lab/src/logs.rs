@@ -8,21 +8,22 @@ use backwater_schemes::{AnySwitch, planes};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use crate::captures::Captures;
-use crate::fabric::Fabric;
+use crate::fabric::outside::Part;
+use crate::fabric::{Fabric, watchdog};
 use crate::frames::Frames;
 
-/// Logs of some switches of a network, in files.
-#[derive(Debug, Default)]
+/// Logs of some switches of a network, in files. Copies write the same files.
+#[derive(Clone, Debug, Default)]
 pub struct Logs {
     switches: Vec<OneLog>,
     captures: Captures,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct OneLog {
     /// Number of the switch in the graph.
     number: usize,
@@ -53,8 +54,19 @@ impl Logs {
 
     /// Builds the fabric of a scenario, as [`Fabric::new`], with these logs and captures.
     pub fn fabric<N: Nic<Frames>>(&self, scenario: &Scenario, graph: &Graph, frames: usize) -> Fabric<AnySwitch, N> {
+        self.part(scenario, graph, (Part::All, None), frames)
+    }
+
+    /// Builds a part of it, as [`Fabric::part`].
+    pub fn part<N: Nic<Frames>>(
+        &self,
+        scenario: &Scenario,
+        graph: &Graph,
+        (part, watchdog): (Part, Option<watchdog::Settings>),
+        frames: usize,
+    ) -> Fabric<AnySwitch, N> {
         // Switches are built in order of their numbers.
-        let (memory, next) = (scenario.conventions.memory, Cell::new(graph.hosts));
+        let (memory, next) = (scenario.conventions.memory, Cell::new(part.nodes(graph).start.max(graph.hosts)));
         let plane = |shape: &_, table: &_| {
             let (plane, number) = (planes::any(memory, shape, table), next.get());
             next.set(number + 1);
@@ -63,9 +75,17 @@ impl Logs {
                 None => plane,
             }
         };
-        let mut fabric = Fabric::new(scenario, graph, plane, frames);
+        let mut fabric = Fabric::part(scenario, graph, (part, watchdog), plane, frames);
         fabric.capture(&self.captures);
         fabric
+    }
+
+    /// Writes what waits in memory, between two events of the fabric.
+    ///
+    /// # Errors
+    /// The first error in writing. A file has nothing that came after it.
+    pub fn flush(&self) -> Result<(), Error> {
+        self.each(|log| log.flush())
     }
 
     /// Ends all logs and captures, after the last event of the fabric.
@@ -73,12 +93,17 @@ impl Logs {
     /// # Errors
     /// The first error in writing.
     pub fn finish(&self) -> Result<(), Error> {
-        let mut logs = self.switches.iter();
-        logs.try_for_each(|one| one.log.finish().map(|_| ()).map_err(|error| unwritten(&one.path, &error)))?;
-        self.captures.finish()
+        self.each(|log| log.finish().map(|_| ()))
+    }
+
+    /// Lets `write` act on each log, and flushes the captures: all of them, also after an error.
+    fn each(&self, write: impl Fn(&Log<BufWriter<File>>) -> io::Result<()>) -> Result<(), Error> {
+        let logs = self.switches.iter();
+        let logs = logs.map(|one| write(&one.log).map_err(|error| unwritten(&one.path, &error)));
+        logs.fold(Ok(()), Result::and).and(self.captures.flush())
     }
 }
 
-fn unwritten(path: &Path, error: &std::io::Error) -> Error {
+fn unwritten(path: &Path, error: &io::Error) -> Error {
     Error::whole(format!("{}: cannot be written: {error}", path.display()))
 }

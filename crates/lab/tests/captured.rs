@@ -4,12 +4,14 @@ mod network;
 
 use backwater_fabric::ports;
 use backwater_lab::Captures;
+use backwater_lab::fabric::outside::{End, Part};
+use backwater_lab::fabric::watchdog::{Action, Settings};
 use backwater_nic::Rings;
 use backwater_scenario::topology::expand;
 use backwater_schemes::AnySwitch;
-use backwater_types::{ControlFrame, Instant, PortId, SerTime};
-use backwater_wire::{Body, Frame, Port};
-use network::{FULL, frame, overload, scenario};
+use backwater_types::{ControlFrame, Instant, PortId, QueueMap, SerTime};
+use backwater_wire::{Address, Body, Frame, Port};
+use network::{FULL, Parts, frame, overload, scenario};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::time::Duration;
@@ -64,7 +66,7 @@ fn frames_of_hosts_are_in_the_file_byte_for_byte() {
         fabric.run(now, &mut deliver);
     }
     fabric.run(Instant(10_000_000_000), &mut deliver);
-    captures.finish().expect("room for captures");
+    captures.flush().expect("room for captures");
     let rows = read(&std::fs::read(&path).expect("the file"));
     std::fs::remove_file(&path).expect("it is ours");
 
@@ -98,4 +100,56 @@ fn frames_of_hosts_are_in_the_file_byte_for_byte() {
 
 fn control(body: &Body) -> Option<ControlFrame> {
     if let Body::Control(frame) = body { Some(*frame) } else { None }
+}
+
+/// A neighbour in another process holds the first switch for ever, and sends bytes that are no frame. The watchdog ends
+/// the pause. Its resumes never crossed the link, so they are not in the file; all that came is.
+#[test]
+fn between_processes_the_file_has_what_came_and_nothing_else() {
+    let scenario = scenario(&overload("bfc"));
+    let graph = expand(&scenario.topology);
+    let path = std::env::temp_dir().join(format!("backwater-came-{}.pcapng", std::process::id()));
+    let [first, second] = ["sw1", "sw2"].map(|name| graph.find(name).expect("a switch"));
+    let links = ports(&graph);
+    let core = *links[first].iter().find(|link| links[second].contains(link)).expect("a link");
+    let port = links[first].iter().position(|link| *link == core).expect("its port") as PortId;
+    let of_hosts = ("r".into(), graph.find("r").expect("a host") as u32, 0);
+    let wanted = vec![(path.clone(), vec![("sw1:sw2".into(), first as u32, port), of_hosts])];
+    Captures::create(&graph, wanted.clone()).expect("a file");
+    // As a process that starts again, it goes on with a file.
+    let captures = Captures::append(&graph, wanted).expect("the file");
+    let us = |us: u64| backwater_types::Duration::from_us(us);
+    let settings = Settings { span: us(100), poll: us(50), action: Action::Forward };
+    let part = Part::Switch(first);
+    let mut network = Parts::new(&scenario, &graph, Part::each(&graph), Some(settings));
+    network.part(part).capture(&captures);
+    let hold = Body::Control(ControlFrame::Bitmap(QueueMap::new([(1 << 31) - 1, 0])));
+    let mut bytes = vec![0; 200];
+    let length = Frame { source: Address([2, 9, 9, 9, 9, 9]), body: hold }.emit(&mut bytes).expect("room for it");
+    let (hold, junk) = (&bytes[..length], &[7; 61][..]);
+    let silent = |end: End, bytes: &[u8]| (end != End { link: core, b: true }).then(|| bytes.to_vec());
+    let mut came: Vec<(Duration, Vec<u8>)> = Vec::new();
+    for step in 0..400u64 {
+        let now = Instant(step * 1_000_000);
+        network.put(now, 0, &frame(0, 2, step as u32, FULL));
+        network.run_with(now, &mut |_, _, _| {}, silent);
+        let fabric = network.part(part);
+        let link = fabric.ends().position(|end| end.link == core).expect("the link between the switches");
+        // The bytes come a little later than all that has happened so far.
+        let (at, bytes) = (Instant(now.0 + 1000 * (step % 3)), if step % 10 == 9 { junk } else { hold });
+        fabric.take(at, link, bytes);
+        came.push((Duration::from_nanos(at.0 / 1000), bytes.to_vec()));
+    }
+    network.run_with(Instant(1_000_000_000), &mut |_, _, _| {}, silent);
+    let alarms: u64 = network.part(part).outside_counts().map(|(_, counts)| counts.watchdog.alarms).sum();
+    captures.flush().expect("room for captures");
+    let rows = read(&std::fs::read(&path).expect("the file"));
+    std::fs::remove_file(&path).expect("it is ours");
+    assert!(alarms > 0, "the watchdog released the switch");
+    let sent = rows.iter().filter(|row| (row.0, row.1) == (0, false)).count();
+    assert!(sent > 100, "{sent} frames left, as the watchdog lets them");
+    let arrived: Vec<_> = rows.iter().filter(|row| row.1).map(|row| (row.2, row.3.clone())).collect();
+    assert!(arrived == came, "{} of {} frames are in the file", arrived.len(), came.len());
+    assert!(rows.windows(2).all(|two| two[0].2 <= two[1].2), "in the order of time");
+    assert!(rows.iter().all(|row| row.0 == 0), "the receiver's port is in another process");
 }

@@ -52,33 +52,63 @@ pub(crate) fn lab_follow_parent() -> PyResult<()> {
     namespace::follow_parent().map_err(failed)
 }
 
-/// Runs a part of a network as a process of the lab, by orders on the standard input. Returns whether the system refused
-/// nothing.
+/// Runs a part of a network as a process of the lab, by orders on the standard input. `hurry` gives its thread real-time
+/// priority, if that is ordered. Returns whether the system refused nothing.
 ///
 /// # Errors
 /// `OSError` if the input or the output fails.
 #[pyfunction]
-pub(crate) fn lab_node(py: Python<'_>) -> PyResult<bool> {
-    Ok(py.detach(|| node::serve(BufReader::new(io::stdin()), io::stdout()))?)
+pub(crate) fn lab_node(py: Python<'_>, hurry: Py<PyAny>) -> PyResult<bool> {
+    let told = |py: Python<'_>, error: PyErr| error.value(py).to_string();
+    let hurry = || Python::attach(|py| hurry.call0(py).map(|_| ()).map_err(|error| told(py, error)));
+    Ok(py.detach(|| node::serve(BufReader::new(io::stdin()), io::stdout(), hurry))?)
 }
 
-/// A network that runs as processes: the command that starts one, and the watchdog.
+/// A network that runs as processes: the command that starts one, whether their threads have real-time priority, and the
+/// watchdog.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Apart {
     command: Vec<String>,
+    realtime: bool,
     /// Longest time that a neighbour may hold a queue, a flow or a class, time between two looks, both in seconds of the
     /// network, and whether to drop what is held longer.
     watchdog: Option<(f64, f64, bool)>,
 }
 
 impl Apart {
-    fn asked(self, scenario_json: &str, divisor: u32, measured: bool, own_flows: bool) -> Asked {
+    fn asked(self, scenario_json: &str, divisor: u32, [measured, own_flows]: [bool; 2], files: Files) -> Asked {
         let settings = |(span, poll, drops): (f64, f64, bool)| {
             Settings::from_seconds(span, poll, if drops { Action::Drop } else { Action::Forward })
         };
         let watchdog = self.watchdog.and_then(settings);
-        Asked { command: self.command, scenario: scenario_json.into(), divisor, measured, own_flows, watchdog }
+        Asked {
+            command: self.command,
+            scenario: scenario_json.into(),
+            divisor,
+            measured,
+            own_flows,
+            watchdog,
+            realtime: self.realtime,
+            logs: files.logs,
+            captures: files.captures,
+        }
+    }
+}
+
+/// Files that a lab writes: the log of each switch that it names, and captures with their ports: name, node and port.
+#[derive(Clone)]
+struct Files {
+    logs: BTreeMap<String, PathBuf>,
+    captures: Vec<captures::Wanted>,
+}
+
+impl Files {
+    /// Starts them, for one process that runs the whole network.
+    fn create(self, scenario: &Scenario, graph: &Graph) -> PyResult<Logs> {
+        let refused = |error: backwater_replay::Error| InputError::new_err(error.to_string());
+        let captures = Captures::create(graph, self.captures).map_err(refused)?;
+        Ok(Logs::create(scenario, graph, self.logs).map_err(refused)?.with(captures))
     }
 }
 
@@ -237,9 +267,12 @@ pub(crate) fn lab_start(
     captures: Vec<captures::Wanted>,
 ) -> PyResult<(Run, LabReport)> {
     let scenario = scenario::from_json(scenario_json).map_err(refused)?;
-    let asked = apart.map(|apart| apart.asked(scenario_json, divisor, true, true));
     let graph = expand(&scenario.topology);
-    let logs = recorded(&scenario, &graph, logs, captures)?;
+    let files = Files { logs, captures };
+    let logs = files.clone().create(&scenario, &graph)?;
+    let asked = apart.map(|apart| apart.asked(scenario_json, divisor, [true, true], files));
+    // Processes go on with the files themselves.
+    let logs = if asked.is_some() { Logs::default() } else { logs };
     let (watch, until) = (Arc::new(Watch::default()), scenario.run.duration.0);
     let (send, done) = mpsc::channel();
     let known = Arc::new(Known {
@@ -266,7 +299,7 @@ pub(crate) fn lab_start(
                     "duplicated": flows.duplicated,
                     "late": lateness(&flows.late),
                 });
-                told["unlogged"] = unlogged(&report.logs);
+                told["unlogged"] = unlogged(&counts, &report.logs);
                 (Ok(outcome), Some(Ok(told)))
             }
         };
@@ -279,21 +312,9 @@ pub(crate) fn lab_start(
     Ok((Run { watch, until, done: Mutex::new(done), outcome: Mutex::new(None) }, LabReport { known }))
 }
 
-/// Starts the logs and captures of a lab.
-fn recorded(
-    scenario: &Scenario,
-    graph: &Graph,
-    logs: BTreeMap<String, PathBuf>,
-    captures: Vec<captures::Wanted>,
-) -> PyResult<Logs> {
-    let refused = |error: backwater_replay::Error| InputError::new_err(error.to_string());
-    let captures = Captures::create(graph, captures).map_err(refused)?;
-    Ok(Logs::create(scenario, graph, logs).map_err(refused)?.with(captures))
-}
-
-/// Ends all logs and captures, and says what could not be written.
-fn unlogged(logs: &Logs) -> Value {
-    logs.finish().err().map(|error| error.to_string()).into()
+/// Ends all logs and captures, and says what could not be written, here or by a process of the lab.
+fn unlogged(counts: &Counts, logs: &Logs) -> Value {
+    counts.unwritten.clone().or(logs.finish().err().map(|error| error.to_string())).into()
 }
 
 /// A lab that runs.
@@ -337,10 +358,13 @@ impl Lab {
             if let Some(dctcp) = &dctcp {
                 network.use_congestion_control(dctcp.name()).map_err(failed)?;
             }
-            let logs = recorded(&scenario, &graph, logs, captures)?;
+            let files = Files { logs, captures };
+            let mut logs = files.clone().create(&scenario, &graph)?;
             let running: Box<dyn Carrier> = match apart {
                 Some(apart) => {
-                    let asked = apart.asked(scenario_json, divisor, measured, false);
+                    // The processes go on with the files themselves.
+                    logs = Logs::default();
+                    let asked = apart.asked(scenario_json, divisor, [measured, false], files);
                     Box::new(Processes::start(&mut network, &graph, longest, asked, Duration::ZERO).map_err(failed)?)
                 }
                 None => {
@@ -400,7 +424,7 @@ impl Lab {
             Ok::<Counts, PyErr>(counts)
         })?;
         let mut told = to_json(&self.names, &counts);
-        told["unlogged"] = unlogged(&self.logs);
+        told["unlogged"] = unlogged(&counts, &self.logs);
         json(&told)
     }
 

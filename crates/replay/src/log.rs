@@ -133,6 +133,18 @@ impl<W: Write> Log<W> {
         self.writer().records
     }
 
+    /// Writes the bytes that wait in memory, between two calls. A process that is killed later loses none of them.
+    ///
+    /// # Errors
+    /// The first error in writing. Nothing is written after it.
+    pub fn flush(&self) -> io::Result<()> {
+        let mut writer = self.writer();
+        if writer.failed.is_none() {
+            writer.failed = writer.out.flush().err();
+        }
+        writer.failed.as_ref().map_or(Ok(()), |error| Err(io::Error::new(error.kind(), error.to_string())))
+    }
+
     /// Ends the log, after its last call. A log without an end counts as interrupted. Returns the number of records.
     ///
     /// # Errors

@@ -173,7 +173,7 @@ def lab(
         )
     if for_s is not None and not 0 < for_s <= 1e6:
         raise InputError(f"--for {for_s:g}: expected a time above 0, in seconds")
-    apart = apart_of(watchdog, logs or [], pcap or [], processes=processes, realtime=realtime)
+    apart = apart_of(watchdog, processes=processes)
     experiment = api.Experiment.from_arguments(scenario, all_sets(sets, seeds), scale)
     if dctcp and os.geteuid() != 0:
         raise InputError(
@@ -183,16 +183,15 @@ def lab(
         raise InputError(f"--obey {obey}: expected none, or no --obey")
     for one in experiment.plan["runs"] if obey == "none" else ():
         programs.deafen(one["scenario"])
-    if realtime and (warning := scheduling.throttle()) is not None:
-        terminal.note(warning)
     if for_s is None and (out_dir is not None or not (execs or serves)):
         if run is not None:
             raise InputError(f"--run {run}: for programs on hosts; expected --exec, --serve or --for with it")
         found = programs_of(experiment, serves or [], execs or [])
         experiment.invocation += ["--obey", obey] if obey is not None else []
-        files = logs_of_one_run(experiment, logs or [])
-        captured = captures_of_one_run(experiment, pcap or [])
+        files = logs_of_one_run(experiment, logs or [], apart)
+        captured = captures_of_one_run(experiment, pcap or [], apart)
         options = outside.Options(files, captured, dctcp=dctcp, realtime=realtime, apart=apart)
+        warn_of_throttle(options, [run["scenario"] for run in experiment.plan["runs"]])
         raise typer.Exit(whole(experiment, rate, found, options, out_dir, force=force, as_json=as_json))
     for option, given in (("--out", out_dir), ("--force", force or None), ("--seeds", seeds)):
         if given is not None:
@@ -200,8 +199,10 @@ def lab(
     network = json.dumps(chosen(experiment.networks, run))
     slower = outside.pace(network, rate * 1e6, own_flows=False)
     hosts, switches = nodes_of(network)
-    captured = captured_files(pcap or [], network, run or experiment.name)
-    options = outside.Options(log_files(logs or [], switches), captured, dctcp=dctcp, realtime=realtime, apart=apart)
+    captured = captured_files(pcap or [], network, run or experiment.name, apart)
+    files = log_files(logs or [], switches, apart)
+    options = outside.Options(files, captured, dctcp=dctcp, realtime=realtime, apart=apart)
+    warn_of_throttle(options, [json.loads(network)])
 
     def ready(found: list[tuple[str, str]]) -> None:
         if not as_json:
@@ -224,18 +225,22 @@ def lab(
     raise typer.Exit(FAILED if failed else 0)
 
 
-def apart_of(
-    watchdog: str | None, logs: list[str], pcap: list[str], *, processes: bool, realtime: bool
-) -> aparts.Apart | None:
+def apart_of(watchdog: str | None, *, processes: bool) -> aparts.Apart | None:
     """Returns how switches run as processes, if they are to."""
     if not processes:
         if watchdog is not None:
             raise InputError(f"--watchdog {watchdog}: looks at pauses between processes; expected --processes with it")
         return None
-    words = [*(f"--log {text}" for text in logs), *(f"--pcap {text}" for text in pcap)]
-    for option in [*words, *(["--realtime"] if realtime else [])]:
-        raise InputError(f"{option}: for switches in one process; expected no --processes with it")
     return aparts.Apart(None if watchdog is None else aparts.read(watchdog))
+
+
+def warn_of_throttle(options: outside.Options, scenarios: Sequence[dict[str, Any]]) -> None:
+    """Says how long the kernel may stop real-time threads, if that may happen in any of these networks."""
+    if not options.realtime:
+        return
+    switches = min(len(nodes_of(json.dumps(scenario))[1]) for scenario in scenarios)
+    if (warning := scheduling.throttle(1 if options.apart is None else 1 + switches)) is not None:
+        terminal.note(warning)
 
 
 def programs_of(experiment: api.Experiment, serves: list[str], execs: list[str]) -> programs.Programs | None:
@@ -335,7 +340,7 @@ def chosen(networks: dict[str, dict[str, Any]], name: str | None) -> dict[str, A
     return networks[name]
 
 
-def logs_of_one_run(experiment: api.Experiment, texts: list[str]) -> dict[str, Path]:
+def logs_of_one_run(experiment: api.Experiment, texts: list[str], apart: aparts.Apart | None) -> dict[str, Path]:
     """Reads `--log` of a run directory, which has to have one run: a file holds the log of one."""
     runs = experiment.plan["runs"]
     if texts and len(runs) > 1:
@@ -343,10 +348,10 @@ def logs_of_one_run(experiment: api.Experiment, texts: list[str]) -> dict[str, P
             f"--log {texts[0]}: the scenario has {len(runs)} runs: expected one, "
             f"such as --set variant={runs[0]['params'].get('variant', 'NAME')} --seeds 1"
         )
-    return log_files(texts, nodes_of(json.dumps(runs[0]["scenario"]))[1])
+    return log_files(texts, nodes_of(json.dumps(runs[0]["scenario"]))[1], apart)
 
 
-def captures_of_one_run(experiment: api.Experiment, texts: list[str]) -> Captures:
+def captures_of_one_run(experiment: api.Experiment, texts: list[str], apart: aparts.Apart | None) -> Captures:
     """Reads `--pcap` of a run directory, which has to have one run: a file has the packets of one."""
     runs = experiment.plan["runs"]
     if texts and len(runs) > 1:
@@ -354,18 +359,25 @@ def captures_of_one_run(experiment: api.Experiment, texts: list[str]) -> Capture
             f"--pcap {texts[0]}: the scenario has {len(runs)} runs: expected one, "
             f"such as --set variant={runs[0]['params'].get('variant', 'NAME')} --seeds 1"
         )
-    return captured_files(texts, json.dumps(runs[0]["scenario"]), runs[0]["label"])
+    return captured_files(texts, json.dumps(runs[0]["scenario"]), runs[0]["label"], apart)
 
 
-def captured_files(texts: list[str], scenario_json: str, label: str) -> Captures:
-    """Reads `PORT=FILE`: files that are not there yet, in directories that are."""
-    wanted = capture.of_run(capture.words(texts), json.loads(scenario_json), label, None)
-    for place, _ in wanted.files:
+def captured_files(texts: list[str], scenario_json: str, label: str, apart: aparts.Apart | None) -> Captures:
+    """Reads `PORT=FILE`: files that are not there yet, in directories that are. Says so where one becomes several."""
+    wanted = capture.of_run(capture.words(texts), json.loads(scenario_json), label, None).files
+    files: Captures = wanted if apart is None else aparts.files_of(wanted)
+    places = [place.absolute() for place, _ in files]
+    for number, (place, _) in enumerate(files):
         capture.check(place, force=False)
-    return [(place.absolute(), ports) for place, ports in wanted.files]
+        if places[number] in places[:number]:
+            raise InputError(f"--pcap {place}: two captures have this file: expected another name for one")
+    asked = {place for place, _ in wanted}
+    if added := [str(place) for place, _ in files if place not in asked]:
+        terminal.note(f"--pcap: each process writes a file: {', '.join(added)}")
+    return [(place.absolute(), ports) for place, ports in files]
 
 
-def log_files(texts: list[str], switches: list[str]) -> dict[str, Path]:
+def log_files(texts: list[str], switches: list[str], apart: aparts.Apart | None) -> dict[str, Path]:
     """Reads `SWITCH=FILE`: files that are not there yet, in directories that are."""
     files: dict[str, Path] = {}
     for text in texts:
@@ -379,6 +391,8 @@ def log_files(texts: list[str], switches: list[str]) -> dict[str, Path]:
         path = Path(name).absolute()
         if path.exists() or path in files.values():
             raise InputError(f"--log {text}: {name} exists: expected a new file")
+        if apart is not None and (second := aparts.log_after(path, 2)).exists():
+            raise InputError(f"--log {text}: {second}, for the log after a restart, exists: expected another name")
         check_file("--log", path, force=False)
         files[switch] = path
     return files
@@ -414,6 +428,9 @@ def tell(result: outside.Result) -> None:
     for one in result.programs:
         if why := one["failure"]:
             terminal.answer(f"{one['host']}: {shlex.join(one['command'])}: {why}")
+    for one in result.counts["processes"]:
+        if len(one["logs"]) > 1:
+            terminal.answer(f"{one['name']} was started again; each start has a log: {', '.join(one['logs'])}")
     dropped = result.counts["frames_dropped"]
     if dropped:
         terminal.answer(f"Switches and NICs dropped {terminal.some(dropped, 'frame')}.")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from backwater import capture
 from backwater._core import InputError
+from backwater.capture import Port
 from backwater.events import time_ps
 
 ACTIONS = ("forward", "drop")
 """Actions of a watchdog on packets that a neighbour holds too long."""
+HOSTS = "hosts"
+"""Name of the process that runs the NICs."""
 LOOKS = 4
 """Looks of a watchdog in the time that it allows a pause."""
 
@@ -40,6 +46,31 @@ class Apart:
         if self.watchdog is not None:
             words += ["--watchdog", f"{self.watchdog.span_ps / 1e6:g}us:{self.watchdog.action}"]
         return words
+
+
+def files_of(captures: Sequence[tuple[Path, Sequence[Port]]]) -> list[tuple[Path, list[Port]]]:
+    """Returns captures of which each is written by one process. A file whose ports belong to several processes becomes
+    several, with the name of the process: `x.pcapng` becomes `x.hosts.pcapng` and `x.leaf0.pcapng`.
+    """
+    found = []
+    for place, ports in captures:
+        by_process: dict[str, list[Port]] = {}
+        for port in ports:
+            by_process.setdefault(process_of(port), []).append(port)
+        of_several = len(by_process) > 1
+        found += [(capture.labelled(place, name) if of_several else place, of) for name, of in by_process.items()]
+    return found
+
+
+def process_of(port: Port) -> str:
+    """Returns the name of the process that a port belongs to. The name of a host's port has no colon."""
+    switch, colon, _ = port.name.partition(":")
+    return switch if colon else HOSTS
+
+
+def log_after(path: Path, start: int) -> Path:
+    """Returns the file for the log of a switch's process when it starts for the second time, or a later one."""
+    return path.with_name(f"{path.name}.{start}")
 
 
 def read(text: str) -> Watchdog:

@@ -91,7 +91,9 @@ def flows(asked: dict[str, Any], events: TextIO) -> int:
         signal.signal(number, lambda *_: run.cancel())
     answer(asked, report)
     if asked["realtime"]:
-        realtime.use(realtime.THREADS)
+        # Processes of switches and NICs see to their own threads.
+        own = realtime.THREADS if asked["processes"] is None else realtime.THREADS[1:]
+        realtime.use(own, ended=lambda: run.wait(0))
     began = time.monotonic()
     while not run.wait(PROGRESS_S):
         tell(events, {"progress": run.progress()})
@@ -184,7 +186,11 @@ def apart(asked: dict[str, Any]) -> _core.Apart | None:
     if wanted is None:
         return None
     watchdog = wanted["watchdog"]
-    return {"command": NODE, "watchdog": None if watchdog is None else tuple(watchdog)}
+    return {
+        "command": NODE,
+        "realtime": asked["realtime"],
+        "watchdog": None if watchdog is None else tuple(watchdog),
+    }
 
 
 def tell(events: TextIO, event: dict[str, Any]) -> None:
@@ -207,7 +213,7 @@ class Lab:
         self.hosts = self.lab.hosts()
         self.congestion_control = self.lab.congestion_control()
         answer(asked, self.lab)
-        if asked["realtime"]:
+        if asked["realtime"] and asked["processes"] is None:
             realtime.use(realtime.THREADS[:1])
         self.servers: list[Program] = []
         self.programs: list[Program] = []

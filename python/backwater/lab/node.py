@@ -13,12 +13,13 @@ import sys
 def main() -> int:
     """Runs the part until its input ends. Returns the exit code."""
     from backwater import _core
+    from backwater.lab import realtime
 
     # The lab ends its processes itself, so that they report what they have counted.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     _core.lab_follow_parent()
-    return 0 if _core.lab_node() else 2
+    return 0 if _core.lab_node(lambda: realtime.use(realtime.THREADS[:1])) else 2
 
 
 if __name__ == "__main__":

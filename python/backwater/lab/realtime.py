@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from backwater import _core
@@ -15,19 +16,22 @@ THREADS = ("fabric", "send", "receive")
 whether it is faithful. A receiver that waited for other processes would lose datagrams, as its sockets hold some 90."""
 PRIORITY = 10
 """Of 1 to 99 for SCHED_FIFO. Any of them goes before all ordinary processes."""
-STARTING_S = 5.0
+STARTING_S = 60.0
+"""Time that threads have to start. Before, the lab sets up its hosts, and its processes if it has any."""
 POLL_S = 0.01
 RUNTIME, PERIOD = (Path("/proc/sys/kernel", f"sched_rt_{name}_us") for name in ("runtime", "period"))
 
 
-def use(names: tuple[str, ...]) -> None:
-    """Gives this process's threads of these names SCHED_FIFO, as soon as they run.
+def use(names: tuple[str, ...], ended: Callable[[], bool] = lambda: False) -> None:
+    """Gives this process's threads of these names SCHED_FIFO, as soon as they run. `ended` says that they will not.
 
     # Errors
     `InputError` if the system does not allow it.
     """
     wanted, until = set(names), time.monotonic() + STARTING_S
     while wanted and time.monotonic() < until:
+        if ended():
+            return
         for name, thread in threads():
             if name in wanted:
                 try:
@@ -53,16 +57,16 @@ def threads() -> list[tuple[str, int]]:
     return found
 
 
-def throttle() -> str | None:
+def throttle(processes: int) -> str | None:
     """Says how long the kernel may stop a real-time thread that waits awake; None if it does not.
 
-    The lab waits awake for the next event where a processor is free, so only with more than one.
+    The lab waits awake for the next event only where it has more processors than `processes`.
     """
     try:
         runtime, period = (int(file.read_text()) for file in (RUNTIME, PERIOD))
     except (OSError, ValueError):
         return None
-    if runtime < 0 or runtime >= period or _core.processors() < 2:
+    if runtime < 0 or runtime >= period or _core.processors() <= processes:
         return None
     span = f"{(period - runtime) / 1e3:g} ms of each {period / 1e6:g} s"
     return (

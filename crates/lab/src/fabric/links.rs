@@ -3,6 +3,7 @@
 use crate::captures::Taps;
 use crate::fabric::agenda::{Agenda, Event, Place};
 use crate::slab::{Handle, Slab};
+use backwater_capture::Way;
 use backwater_counters::stats::{Drops, Sent};
 use backwater_fabric::wire::Wire;
 use backwater_types::{DropReason, Instant, Kind, Packet, PortId};
@@ -30,7 +31,7 @@ impl Shared {
         if let Some((place, _)) = packets.front() {
             self.agenda.push_at(*place, Event::Arrival(node, port));
         }
-        if let Some(taps) = &self.taps {
+        if let Some(taps) = &mut self.taps {
             taps.arrives(now, link, &packet, &self.slab);
         }
         Some(packet)
@@ -45,6 +46,13 @@ impl Shared {
             self.agenda.push_at(place, Event::Arrival(node, port));
         }
         packets.insert(packets.len() - later, (place, *packet));
+    }
+
+    /// Lets captures see the bytes of a frame that crosses a port from another part, or to it without being a packet.
+    pub(super) fn crosses(&mut self, at: Instant, way: Way, link: u32, bytes: &[u8]) {
+        if let Some(taps) = &mut self.taps {
+            taps.crosses(at, way, link, bytes);
+        }
     }
 
     /// Time of the next arrival on a link; [`Instant::NEVER`] if nothing is on it.
@@ -104,7 +112,7 @@ impl Port {
         self.busy_until = now + self.wire.ser.of_bytes(packet.wire.into());
         self.sent.count(packet);
         let at = self.busy_until + self.wire.delay;
-        if let Some(taps) = &shared.taps {
+        if let Some(taps) = &mut shared.taps {
             taps.leaves(now, self.wire.target.link, packet, &shared.slab);
         }
         let lost = self.wire.faults.as_mut().and_then(|faults| faults.strike(packet.kind, now, at));

@@ -152,6 +152,9 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
             None => node.checked_sub(self.first).and_then(|node| self.switches.get(node)).map(|one| one.ways(port)),
         };
         self.shared.taps = captures.taps(ways);
+        if let Some(taps) = &mut self.shared.taps {
+            self.outside.iter().for_each(|outside| taps.comes_from_outside(outside.ways[0]));
+        }
     }
 
     /// Puts in a frame that a program of `host` sent at `at`. A time before [`Fabric::reached`] counts as that.
@@ -214,6 +217,9 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
             }
         }
         self.reached = self.reached.max(until);
+        if let Some(taps) = &mut self.shared.taps {
+            taps.settle(self.reached);
+        }
         None
     }
 

@@ -11,7 +11,7 @@ use crate::fabric::watchdog::{self, Watchdog};
 use crate::frames::Frames;
 use crate::ip;
 use crate::slab::Handle;
-use backwater_capture::port_address;
+use backwater_capture::{Way, port_address};
 use backwater_dataplane::DataPlane;
 use backwater_fabric::Blueprint;
 use backwater_nic::Nic;
@@ -113,13 +113,15 @@ pub(super) struct Emitted {
 }
 
 impl Emitted {
-    fn push(&mut self, at: Instant, link: usize, frame: &Frame) {
+    /// Adds a frame, and returns its bytes.
+    fn push(&mut self, at: Instant, link: usize, frame: &Frame) -> &[u8] {
         let start = self.bytes.len();
         let room = if let Body::Packet(_, wrapped) = frame.body { HEADER + wrapped.len() } else { SMALLEST };
         self.bytes.resize(start + room, 0);
         let length = frame.emit(&mut self.bytes[start..]).expect("every value that leaves a switch has bytes");
         debug_assert_eq!(length, room, "the frame fills its room");
         self.frames.push((at, link, self.bytes.len()));
+        &self.bytes[start..]
     }
 }
 
@@ -250,10 +252,11 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
 
     /// Says hello to each neighbour in another part that has not answered yet. `number` is one of this start.
     pub fn greet(&mut self, number: u64) {
-        let Fabric { outside, emitted, reached, .. } = self;
+        let Fabric { outside, emitted, shared, reached, .. } = self;
         for (link, outside) in outside.iter_mut().enumerate().filter(|(_, outside)| !outside.hello.1) {
             outside.hello.0 = number;
-            emitted.push(*reached, link, &Frame { source: outside.address, body: Body::Hello(number) });
+            let bytes = emitted.push(*reached, link, &Frame { source: outside.address, body: Body::Hello(number) });
+            shared.crosses(*reached, Way::Out, outside.ways[1], bytes);
         }
     }
 
@@ -267,6 +270,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
     pub fn take(&mut self, at: Instant, link: usize, bytes: &[u8]) {
         let Fabric { outside, emitted, shared, reached, .. } = self;
         let (at, outside) = (at.max(*reached), &mut outside[link]);
+        shared.crosses(at, Way::In, outside.ways[0], bytes);
         let frame = match Frame::parse(bytes, &outside.bounds) {
             Ok(frame) => frame,
             Err(why) => return outside.counts.refused.count(why),
@@ -289,7 +293,8 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
                     outside.watchdog.iter_mut().for_each(Watchdog::start_again);
                     shared.agenda.push(at, Event::Started(outside.node, outside.port));
                 }
-                emitted.push(at, link, &Frame { source: outside.address, body: Body::Answer(number) });
+                let bytes = emitted.push(at, link, &Frame { source: outside.address, body: Body::Answer(number) });
+                shared.crosses(at, Way::Out, outside.ways[1], bytes);
             }
             Body::Answer(number) => outside.hello.1 |= number == outside.hello.0,
         }
@@ -312,7 +317,9 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
         let Fabric { outside, emitted, shared, node_count, .. } = self;
         let (outside, neighbour) = (&mut outside[link], ((*node_count + link) as u32, 0));
         let Some(packet) = shared.take(now, outside.ways[1], neighbour) else { return };
-        let mut emit = |body: Body| emitted.push(now, link, &Frame { source: outside.address, body });
+        let mut emit = |body: Body| {
+            emitted.push(now, link, &Frame { source: outside.address, body });
+        };
         if let Some(frame) = packet.control() {
             return emit(Body::Control(frame));
         }

@@ -1,17 +1,22 @@
 //! The network as processes: one for the NICs of all hosts, and one for each switch. A process that ends before the lab is
-//! started again, with nothing of before, as a switch that reboots.
+//! started again, with nothing of before, as a switch that reboots. Its log begins anew in another file, since a replay
+//! begins with a switch that holds nothing. Its captures go on.
 
+use crate::captures::Wanted;
 use crate::fabric::outside::Part;
 use crate::fabric::watchdog;
 use crate::linux::clock::Clock;
-use crate::linux::node::{Order, Said, Word};
+use crate::linux::node::{Captured, Order, Said, Word};
 use crate::linux::running::{Carrier, Counts, ProcessCounts};
 use crate::linux::{During, LabError, Network};
 use crate::meter::Measured;
 use backwater_scenario::topology::Graph;
 use backwater_types::Instant;
 use backwater_wire::HEADER;
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
@@ -40,6 +45,14 @@ pub struct Asked {
     pub own_flows: bool,
     /// Watchdogs over pauses by neighbours.
     pub watchdog: Option<watchdog::Settings>,
+    /// Whether their threads have real-time priority.
+    pub realtime: bool,
+    /// A file for the log of each switch that it names. One that starts again has a log for each start, in files with
+    /// `.2`, `.3` and so on at their ends.
+    pub logs: BTreeMap<String, PathBuf>,
+    /// Captures, whose files were started. The ports of a file belong to one process, which goes on with it when it
+    /// starts again.
+    pub captures: Vec<Wanted>,
 }
 
 /// A network that runs as processes.
@@ -54,6 +67,10 @@ struct Process {
     part: Part,
     name: String,
     asked: Asked,
+    /// Number of the other processes.
+    beside: usize,
+    /// Its captures.
+    captures: Vec<Captured>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -65,6 +82,10 @@ struct State {
     /// Starts in a row that did not become ready, and starts after the first that did.
     attempts: u32,
     restarts: u64,
+    /// Logs so far, one for each start.
+    logs: Vec<PathBuf>,
+    /// First error in writing logs and captures, whether or not the process that met it lives.
+    unwritten: Option<String>,
     /// Start of the lab's clock.
     start: Option<Duration>,
     counts: Counts,
@@ -106,8 +127,11 @@ impl Process {
             let mut state = self.state();
             match said {
                 Said::Ready => (state.ready, state.attempts) = (true, 0),
-                Said::Counts(counts) => state.counts = *counts,
-                Said::Ended(counts, measured) => (state.counts, state.measured) = (*counts, measured),
+                Said::Counts(counts) => state.take(*counts),
+                Said::Ended(counts, measured) => {
+                    state.take(*counts);
+                    state.measured = measured;
+                }
                 Said::Refused(why) => refused = Some(why),
             }
             self.changed.notify_all();
@@ -119,7 +143,8 @@ impl Process {
     fn start(&self) -> io::Result<Child> {
         let mut state = self.state();
         state.attempts += 1;
-        let Asked { command, scenario, divisor, measured, own_flows, watchdog } = self.asked.clone();
+        let log = self.next_log(&mut state).map(PathBuf::into_os_string);
+        let Asked { command, scenario, divisor, measured, own_flows, watchdog, realtime, .. } = self.asked.clone();
         let [program, arguments @ ..] = &command[..] else { return Err(io::Error::other("no command is given")) };
         let mut child = Command::new(program)
             .args(arguments)
@@ -127,10 +152,28 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let order = Order { scenario, part: self.part, divisor, measured, own_flows, watchdog, start: state.start };
+        let (part, start, beside, captures) = (self.part, state.start, self.beside, self.captures.clone());
+        let order =
+            Order { scenario, part, divisor, measured, own_flows, watchdog, start, beside, realtime, log, captures };
         state.input = child.stdin.take();
         tell(&mut state, &order);
         Ok(child)
+    }
+
+    /// Returns the file for the log of the next start, which nobody else has.
+    fn next_log(&self, state: &mut State) -> Option<PathBuf> {
+        let first = self.asked.logs.get(&self.name).filter(|_| self.part != Part::Hosts)?;
+        let mut path = first.clone().into_os_string();
+        if !state.logs.is_empty() {
+            path.push(format!(".{}", state.logs.len() + 1));
+            if let Err(error) = File::create_new(&path) {
+                let why = format!("{}: cannot be written: {error}", path.display());
+                state.unwritten.get_or_insert(why);
+                return None;
+            }
+        }
+        state.logs.push(path.clone().into());
+        Some(path.into())
     }
 
     fn word(&self, word: Word) {
@@ -141,6 +184,15 @@ impl Process {
     fn wait(&self, patience: Duration, wanted: impl Fn(&State) -> bool) -> bool {
         let waited = self.changed.wait_timeout_while(self.state(), patience, |state| !wanted(state));
         waited.is_ok_and(|(state, _)| wanted(&state))
+    }
+}
+
+impl State {
+    fn take(&mut self, counts: Counts) {
+        if self.unwritten.is_none() {
+            self.unwritten.clone_from(&counts.unwritten);
+        }
+        self.counts = counts;
     }
 }
 
@@ -166,6 +218,7 @@ impl Processes {
         asked: Asked,
         later: Duration,
     ) -> Result<Processes, LabError> {
+        let captures = captures_of(graph, &asked.captures)?;
         // The process of the hosts has ends of its own.
         drop(network.take_rings());
         network.add_links(graph.links.len(), longest + HEADER)?;
@@ -173,9 +226,11 @@ impl Processes {
             Part::Switch(number) => graph.nodes[number].name.clone(),
             Part::All | Part::Hosts => "hosts".into(),
         };
-        let process = |part| {
+        let beside = graph.nodes.len() - graph.hosts;
+        let process = |part: Part| {
             let (state, changed) = Default::default();
-            Arc::new(Process { part, name: name(part), asked: asked.clone(), state, changed })
+            let captures = captures.iter().filter(|(of, _)| *of == part).map(|(_, one)| one.clone()).collect();
+            Arc::new(Process { part, name: name(part), asked: asked.clone(), beside, captures, state, changed })
         };
         let parts: Vec<Arc<Process>> = Part::each(graph).map(process).collect();
         let mut processes = Processes { parts, threads: Vec::new(), clock: Clock::standing(asked.divisor) };
@@ -214,6 +269,22 @@ impl Processes {
     }
 }
 
+/// Assigns captures to the part whose process writes them.
+///
+/// # Errors
+/// If the ports of a file belong to several.
+fn captures_of(graph: &Graph, wanted: &[Wanted]) -> Result<Vec<(Part, Captured)>, LabError> {
+    let part = |node: u32| if (node as usize) < graph.hosts { Part::Hosts } else { Part::Switch(node as usize) };
+    let one = |(path, ports): &Wanted| {
+        let mut parts = ports.iter().map(|(_, node, _)| part(*node));
+        let first = parts.next().unwrap_or(Part::Hosts);
+        let same = if parts.all(|part| part == first) { Ok(()) } else { Err(io::Error::other("its ports differ")) };
+        same.during(format!("{}: one process writes a file", path.display()), "expected a file for each process")?;
+        Ok((first, (path.clone().into_os_string(), ports.clone())))
+    };
+    wanted.iter().map(one).collect()
+}
+
 impl Carrier for Processes {
     fn clock(&self) -> Clock {
         self.clock
@@ -234,7 +305,8 @@ impl Carrier for Processes {
     fn counts(&self) -> Counts {
         let mut sum = Counts::default();
         for part in &self.parts {
-            let counts = part.state().counts.clone();
+            let state = part.state();
+            let counts = state.counts.clone();
             sum.now = sum.now.max(counts.now);
             sum.inside += counts.inside;
             sum.dropped += counts.dropped;
@@ -242,7 +314,9 @@ impl Carrier for Processes {
             sum.hosts.extend(counts.hosts);
             sum.ports.extend(counts.ports);
             sum.links.extend(counts.links);
-            sum.processes.push(ProcessCounts { name: part.name.clone(), restarts: part.state().restarts });
+            let logs = state.logs.iter().map(|path| path.display().to_string()).collect();
+            sum.processes.push(ProcessCounts { name: part.name.clone(), restarts: state.restarts, logs });
+            sum.unwritten = sum.unwritten.or(state.unwritten.clone());
         }
         sum
     }

@@ -9,6 +9,7 @@ use crate::linux::lateness::Lateness;
 use crate::linux::link_edge::LinkEdge;
 use crate::linux::sys::{Ring, Sleep};
 use crate::linux::{During, LabError, Network};
+use crate::logs::Logs;
 use crate::meter::{Measured, Meter};
 use backwater_counters::{PortStats, SwitchView};
 use backwater_dataplane::DataPlane;
@@ -50,6 +51,16 @@ pub trait Carrier: Send {
     /// Ends it. Returns its counters, and the measurements of each part of the network: none without a meter, and none at
     /// a second call.
     fn stop(&mut self) -> (Counts, Vec<Measured>);
+}
+
+/// What a part of the network has in its process.
+pub(super) struct Process {
+    /// Rings of its hosts, and of its links to other parts.
+    pub(super) rings: [Vec<Ring>; 2],
+    /// Logs and captures, which are written at least once in [`LONGEST_SLEEP`]. Whoever makes them ends them.
+    pub(super) files: Logs,
+    /// Number of the network's other processes.
+    pub(super) beside: usize,
 }
 
 /// Time after which a hello is repeated that was not answered.
@@ -98,6 +109,8 @@ pub struct Counts {
     pub links: Vec<LinkCounts>,
     /// Processes, where the network runs as such.
     pub processes: Vec<ProcessCounts>,
+    /// First error in writing the logs and captures of a process.
+    pub unwritten: Option<String>,
 }
 
 /// Counters of a process.
@@ -107,6 +120,8 @@ pub struct ProcessCounts {
     pub name: String,
     /// Times that it was started again.
     pub restarts: u64,
+    /// Names of the logs of its switch, one for each start.
+    pub logs: Vec<String>,
 }
 
 /// Counters at the end of a link to another process.
@@ -149,15 +164,16 @@ impl Running {
     where
         N::Flow: 'static,
     {
-        Running::carry(fabric, meter, clock, [network.take_rings(), Vec::new()])
+        let rings = [network.take_rings(), Vec::new()];
+        Running::carry(fabric, meter, clock, Process { rings, files: Logs::default(), beside: 0 })
     }
 
-    /// The same for a part of the network, with the rings of its hosts and of its links to other parts.
+    /// The same for a part of the network in a process of its own.
     pub(super) fn carry<D: DataPlane<Extension = ()> + 'static, N: Nic<Frames> + 'static>(
         fabric: Fabric<D, N>,
         meter: Option<Meter>,
         clock: Clock,
-        rings: [Vec<Ring>; 2],
+        process: Process,
     ) -> Result<Running, LabError>
     where
         N::Flow: 'static,
@@ -167,10 +183,11 @@ impl Running {
         let (stop, counts_anew, now) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU64::new(0));
         let (begins, greeted) = (OnceLock::new(), AtomicBool::new(false));
         let shared = Arc::new(Shared { stop, counts_anew, begins, greeted, wake, now, counts: Mutex::default() });
-        let [edges, links] = rings;
+        let Process { rings: [edges, links], files, beside } = process;
         let edges = edges.into_iter().map(Edge::new).collect();
         let links = links.into_iter().map(LinkEdge::new).collect();
-        let work = Loop { fabric, meter, edges, links, clock, awake: Duration::ZERO, shared: shared.clone() };
+        let (awake, shared_too) = (Duration::ZERO, shared.clone());
+        let work = Loop { fabric, meter, edges, links, clock, files, beside, awake, shared: shared_too };
         let thread = thread::Builder::new().name("fabric".into()).spawn(move || work.run());
         Ok(Running { shared, thread: Some(thread.during("cannot start the fabric", "")?), clock })
     }
@@ -248,6 +265,9 @@ struct Loop<D, N: Nic<Frames>> {
     edges: Vec<Edge>,
     links: Vec<LinkEdge>,
     clock: Clock,
+    files: Logs,
+    /// Number of the network's other processes.
+    beside: usize,
     /// Time that the loop waited awake.
     awake: Duration,
     shared: Arc<Shared>,
@@ -265,10 +285,6 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
             let now = self.clock.now();
             let mut until = now.network();
             let mut waits = false;
-            if !self.shared.greeted.load(Ordering::Relaxed) && now.wall() >= greet_at {
-                self.fabric.greet(number);
-                greet_at = now.wall() + GREETED_AGAIN;
-            }
             for (host, edge) in (0..).zip(&mut self.edges) {
                 if let Some(first) = edge.take_in(host, &now, &self.clock, &mut self.fabric) {
                     // A frame that still waits has to enter before later events happen.
@@ -279,6 +295,11 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
                 edge.take_in(link, &now, &self.clock, &mut self.fabric);
             }
             self.carry(until);
+            // Only now the fabric has the time at which a hello is sent: a part that starts again begins at time 0.
+            if !self.shared.greeted.load(Ordering::Relaxed) && now.wall() >= greet_at {
+                self.fabric.greet(number);
+                greet_at = now.wall() + GREETED_AGAIN;
+            }
             let links = &mut self.links;
             self.fabric.emitted(|due, link, frame| links[link].keep(due, frame));
             self.edges.iter_mut().for_each(|edge| edge.send(&self.clock, &mut self.fabric));
@@ -291,7 +312,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
                     self.count_lateness_anew();
                 }
                 self.publish();
-                wakes_early = has_free_processor();
+                wakes_early = has_free_processor(self.beside);
             }
             if !waits {
                 self.wait(&mut sleep, wakes_early);
@@ -358,6 +379,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
     }
 
     fn publish(&mut self) {
+        let unwritten = self.files.flush().err().map(|error| error.to_string());
         let ports = self.ports();
         let fabric = &self.fabric;
         let hosts = (0..).zip(&mut self.edges).map(|(host, edge)| edge.counts(host, fabric)).collect();
@@ -377,6 +399,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
             awake: self.awake,
             links,
             processes: Vec::new(),
+            unwritten,
         };
     }
 
@@ -408,10 +431,29 @@ fn number_of_start() -> u64 {
     since_epoch.as_nanos() as u64
 }
 
-/// Whether fewer tasks than processors want to run. `false` where the system does not say.
-fn has_free_processor() -> bool {
+/// Whether this loop may wait awake: every process of the network may have a processor, `beside` other ones too, one is
+/// left for programs, and fewer tasks than processors want to run. `false` where the system does not say.
+fn has_free_processor(beside: usize) -> bool {
     let Ok(load) = std::fs::read_to_string("/proc/loadavg") else { return false };
     let running = load.split(' ').nth(3).and_then(|tasks| tasks.split('/').next()?.parse::<usize>().ok());
     let processors = thread::available_parallelism().map_or(1, |count| count.get());
-    running.is_some_and(|running| running <= processors && processors > 1)
+    running.is_some_and(|running| may_wait_awake(running, processors, beside))
+}
+
+fn may_wait_awake(running: usize, processors: usize, beside: usize) -> bool {
+    running <= processors && processors > 1 + beside
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two processes that wait awake on one processor take it from each other, and all of them from programs.
+    #[test]
+    fn nothing_waits_awake_without_a_processor_to_spare() {
+        let may = [(1, 2, 0), (2, 2, 0), (1, 4, 2), (1, 8, 2)];
+        assert!(may.iter().all(|&(running, processors, beside)| may_wait_awake(running, processors, beside)));
+        let may_not = [(1, 1, 0), (3, 2, 0), (1, 2, 1), (1, 2, 2), (1, 3, 2), (5, 4, 2)];
+        assert!(!may_not.iter().any(|&(running, processors, beside)| may_wait_awake(running, processors, beside)));
+    }
 }
