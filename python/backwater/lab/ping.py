@@ -11,6 +11,7 @@ import argparse
 import math
 import os
 import select
+import signal
 import socket
 import struct
 import time
@@ -30,6 +31,7 @@ SO_TIMESTAMPNS = 35
 
 
 def main() -> int:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback.
     parser = argparse.ArgumentParser(prog="python -m backwater.lab.ping", description="Round trips to a host.")
     parser.add_argument("host")
     parser.add_argument("--every", type=float, default=EVERY_S, help="seconds between two requests")

@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import os
 import selectors
+import signal
 import socket
 import struct
 import sys
@@ -30,6 +31,7 @@ TOTAL_RETRANS = struct.Struct("=100xI")
 
 
 def main() -> int:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback.
     parser = argparse.ArgumentParser(prog="python -m backwater.lab.tcp", description="TCP from some hosts to one.")
     parser.add_argument("--seconds", type=float, default=10.0, help="time to count, outside of a run")
     actions = parser.add_subparsers(dest="action", required=True)

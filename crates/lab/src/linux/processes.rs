@@ -16,6 +16,7 @@ use backwater_wire::HEADER;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -149,6 +150,8 @@ impl Process {
         let mut child = Command::new(program)
             .args(arguments)
             .arg(&self.name)
+            // Keys of the terminal, such as Ctrl-C, are for the lab, which ends its processes itself.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
