@@ -153,6 +153,30 @@ def test_files_of_a_process_that_is_killed_and_starts_again(
     assert not list(tmp_path.glob("*.3"))
 
 
+def test_a_start_that_is_killed_before_its_first_call_has_a_log_too(
+    path: Path, tmp_path: Path, replayed: Callable[[Path], dict[str, Any]]
+) -> None:
+    mark, logs = secrets.token_hex(8), [tmp_path / f"sw2.log{end}" for end in ("", ".2", ".3")]
+    send = python("a", FLOOD.replace("sleep(2)", "sleep(12)"))
+    run = start(path, "--processes", "--log", f"sw2={logs[0]}", "--exec", send, "--json", mark=mark)
+    try:
+        until(lambda: logs[0].exists() and logs[0].stat().st_size > 20_000)
+        for next_log in logs[1:]:
+            # A Python that has just started is not yet a switch.
+            until(lambda: bool(node(mark, "sw2")))
+            os.kill(node(mark, "sw2")[0], signal.SIGKILL)
+            until(next_log.exists)
+        out, said = run.communicate(timeout=60)
+    finally:
+        run.kill()
+    assert run.returncode == 0, said
+    assert {one["name"]: one["logs"] for one in json.loads(out)["processes"]}["sw2"] == [str(log) for log in logs]
+    first, second, third = (replayed(log) for log in logs)
+    assert first["packets"] > 0
+    assert (second["ending"], second["records"]) == ("interrupted", 0)
+    assert third["ending"] == "complete"
+
+
 def hellos(file: Path, port: str) -> set[bytes]:
     """Numbers of the hellos that came by a port."""
     came = [frame for name, way, _, frame in captured(file) if (name, way) == (port, "in")]

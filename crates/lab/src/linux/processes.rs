@@ -9,15 +9,16 @@ use crate::linux::clock::Clock;
 use crate::linux::node::{Captured, Order, Said, Word};
 use crate::linux::running::{Carrier, Counts, ProcessCounts};
 use crate::linux::{During, LabError, Network};
+use crate::logs::Logs;
 use crate::meter::Measured;
-use backwater_scenario::topology::Graph;
+use backwater_scenario::topology::{Graph, expand};
 use backwater_types::Instant;
 use backwater_wire::HEADER;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
@@ -169,14 +170,21 @@ impl Process {
         let mut path = first.clone().into_os_string();
         if !state.logs.is_empty() {
             path.push(format!(".{}", state.logs.len() + 1));
-            if let Err(error) = File::create_new(&path) {
-                let why = format!("{}: cannot be written: {error}", path.display());
+            if let Err(why) = self.start_log(Path::new(&path)) {
                 state.unwritten.get_or_insert(why);
                 return None;
             }
         }
         state.logs.push(path.clone().into());
         Some(path.into())
+    }
+
+    /// Starts a log in a new file. So it is one, however early the process that goes on with it ends.
+    fn start_log(&self, path: &Path) -> Result<(), String> {
+        File::create_new(path).map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
+        let scenario = backwater_scenario::from_json(&self.asked.scenario).map_err(|error| error.to_string())?;
+        let wanted = BTreeMap::from([(self.name.clone(), path.to_path_buf())]);
+        Logs::create(&scenario, &expand(&scenario.topology), wanted).map(drop).map_err(|error| error.to_string())
     }
 
     fn word(&self, word: Word) {
