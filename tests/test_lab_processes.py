@@ -26,21 +26,23 @@ from labs import OVERLOAD, lab, node, pauses, python, start, traces, until
 SEND = """
 import os, socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-until, number = time.monotonic() + float(os.environ.get("FOR", "6")), 0
+until, number = time.monotonic() + float(os.environ.get("FOR", "8")), 0
 while time.monotonic() < until:
     number += 1
+    if number == 1500 and "SENT" in os.environ:
+        open(os.environ["SENT"], "w")
     s.sendto(number.to_bytes(4, "big") + bytes(800), ("r", 7000))
     time.sleep(0.0006)
 """
-"""More than half of a port of 20 Mb/s."""
-FLOOD = SEND.replace('"6"', '"2"').replace("0.0006", "0.0002")
+"""More than half of a port of 20 Mb/s. The file SENT, if one is named, says that it flows."""
+FLOOD = SEND.replace('"8"', '"2"').replace("0.0006", "0.0002")
 """More than a port, for a shorter time."""
 RECEIVE = """
 import json, os, socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("", 7000))
 s.settimeout(0.2)
-last, got, reordered, until = {}, [], 0, time.monotonic() + 8
+last, got, reordered, until = {}, [], 0, time.monotonic() + 10
 while time.monotonic() < until:
     try:
         data, source = s.recvfrom(65535)
@@ -82,14 +84,17 @@ def test_programs_talk_across_processes(path: Path) -> None:
 
 @pytest.mark.usefixtures("allowed")
 @pytest.mark.parametrize("scheme", ["bfc", "flowsail", "pfc"])
-def test_traffic_recovers_when_a_switch_is_killed_and_starts_again(path: Path, tmp_path: Path, scheme: str) -> None:
+def test_traffic_recovers_when_a_switch_is_killed_and_starts_again(
+    path: Path, tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = tmp_path / "sent"
+    monkeypatch.setenv("SENT", str(sent))
     mark, file = secrets.token_hex(8), tmp_path / "got.json"
     receiver = RECEIVE.replace("FILE", repr(str(file)))
     words = ["--set", f"scheme={scheme}", "--exec", python("r", receiver)]
     senders = [word for host in ("a", "b") for word in ("--exec", python(host, SEND))]
     run = start(path, "--processes", *words, *senders, "--json", mark=mark)
-    until(lambda: bool(node(mark, "sw2")))
-    time.sleep(3)
+    until(sent.exists)
     [victim] = node(mark, "sw2")
     killed = time.monotonic()
     os.kill(victim, signal.SIGKILL)
