@@ -1,10 +1,13 @@
-//! Measurements of a fabric at fixed times of the network: samples of switches, and counters at both ends of the
-//! counted window.
+//! Measurements of a fabric at fixed times of the network, as the simulator makes them: samples of switches and links,
+//! and counters at both ends of the counted window. What a switch measures of every packet is taken at the end.
+//!
+//! A measurement at some time comes before the events of that time.
 
 use crate::fabric::Fabric;
 use crate::frames::Frames;
-use backwater_counters::{Drops, PortStats};
+use backwater_counters::{DelayHistogram, Drops, PortStats};
 use backwater_dataplane::{Assigned, DataPlane, Recirculated};
+use backwater_measure::link_samples::{LinkMeter, LinkSample};
 use backwater_measure::outcome::PoolRow;
 use backwater_measure::{Outcome, Samples};
 use backwater_nic::Nic;
@@ -21,6 +24,8 @@ pub struct Meter {
     warm: Instant,
     until: Instant,
     samples: Samples,
+    link_meter: LinkMeter,
+    links: Vec<LinkSample>,
     /// Counters of every port at the start and at the end of the counted window.
     windows: [Option<Vec<PortStats>>; 2],
     /// Time of the next measurement; [`Instant::NEVER`] after the last.
@@ -43,24 +48,25 @@ impl Meter {
             warm,
             until,
             samples,
-            windows: [None, None],
+            link_meter: LinkMeter::default(),
+            links: Vec::new(),
+            windows: [(warm == Instant::ZERO).then(|| fabric.stats(warm)), None],
             next: Instant::ZERO,
         };
-        meter.next = meter.after(None);
+        meter.next = meter.after(Instant::ZERO);
         meter
     }
 
-    /// First time of a measurement after `now`, or of all.
-    fn after(&self, now: Option<Instant>) -> Instant {
-        let period = self.scenario.measure.sample;
-        let later = |at: &Instant| now.is_none_or(|now| *at > now);
-        let sample = match (period > Duration::ZERO, now) {
-            (false, _) => None,
-            (true, None) => Some(Instant(self.warm.0.next_multiple_of(period.0))),
-            (true, Some(now)) => Some(Instant((now.0 + 1).max(self.warm.0).next_multiple_of(period.0))),
+    /// First time of a measurement after `now`.
+    fn after(&self, now: Instant) -> Instant {
+        let (sample, links) = (self.scenario.measure.sample, self.scenario.measure.links);
+        let due = |period: Duration, from: Instant| {
+            let first = from.0.max(now.0 + 1);
+            (period > Duration::ZERO).then(|| Instant(first.next_multiple_of(period.0)))
         };
-        let sample = sample.filter(|at| *at <= self.until);
-        [Some(self.warm), Some(self.until), sample].into_iter().flatten().filter(later).min().unwrap_or(Instant::NEVER)
+        let times = [Some(self.warm), Some(self.until), due(sample, self.warm), due(links, Instant::ZERO)];
+        let left = times.into_iter().flatten().filter(|at| *at > now && *at <= self.until);
+        left.min().unwrap_or(Instant::NEVER)
     }
 
     /// Time of the next measurement; [`Instant::NEVER`] after the last.
@@ -68,7 +74,12 @@ impl Meter {
         self.next
     }
 
-    /// Makes the measurement of [`Meter::next`], up to which the fabric has run.
+    /// Last time whose events come before the next measurement.
+    pub fn before_next(&self) -> Instant {
+        Instant(self.next.0 - 1)
+    }
+
+    /// Makes the measurement of [`Meter::next`]. The fabric has run up to [`Meter::before_next`].
     pub fn measure<D: DataPlane<Extension = ()>, N: Nic<Frames>>(&mut self, fabric: &mut Fabric<D, N>) {
         let now = self.next;
         for (at, window) in [self.warm, self.until].into_iter().zip(&mut self.windows) {
@@ -76,12 +87,20 @@ impl Meter {
                 *window = Some(fabric.stats(now));
             }
         }
-        let period = self.scenario.measure.sample;
-        if period > Duration::ZERO && now >= self.warm && now.0.is_multiple_of(period.0) {
-            let (samples, measure) = (&mut self.samples, &self.scenario.measure);
+        let is_due = |period: Duration| period > Duration::ZERO && now.0.is_multiple_of(period.0);
+        let measure = &self.scenario.measure;
+        if is_due(measure.links) || measure.links > Duration::ZERO && now == self.until {
+            let (meter, links, mut i) = (&mut self.link_meter, &mut self.links, 0);
+            fabric.link_counts(now, &mut |node, port, count| {
+                links.extend(meter.since_last(i, now, (node, port), count));
+                i += 1;
+            });
+        }
+        if is_due(measure.sample) && now >= self.warm {
+            let samples = &mut self.samples;
             fabric.switches(&mut |switch| samples.sample(measure, now, switch));
         }
-        self.next = self.after(Some(now));
+        self.next = self.after(now);
     }
 
     /// Returns the measurements.
@@ -102,13 +121,20 @@ impl Meter {
             .map(|host| (host as u32, fabric.host_drops(host as u16)))
             .collect();
         let (mut pools, mut recirculated) = (Vec::new(), Recirculated::default());
+        let (mut delays, mut valleys) = (Vec::new(), None);
         fabric.switches(&mut |switch| {
             drops.push((switch.number(), *switch.drops()));
             pools.extend(PoolRow::of(switch));
             recirculated = recirculated.with(switch.readings().recirculated());
+            let Some(meters) = switch.take_meters() else { return };
+            delays.extend(meters.delays.map(|delays| (switch.number(), delays)));
+            if let Some(found) = meters.valleys {
+                *valleys.get_or_insert(0) += found.packets;
+            }
         });
         let packet_hops = fabric.packet_hops();
-        Measured { ports, drops, pools, recirculated, samples: self.samples, packet_hops, ended }
+        let (samples, links) = (self.samples, self.links);
+        Measured { ports, drops, pools, recirculated, samples, links, delays, valleys, packet_hops, ended }
     }
 }
 
@@ -121,6 +147,11 @@ pub struct Measured {
     pools: Vec<PoolRow>,
     recirculated: Recirculated,
     samples: Samples,
+    links: Vec<LinkSample>,
+    /// Queueing delays at each switch.
+    delays: Vec<(u32, DelayHistogram)>,
+    /// Data packets that switches sent back up to a higher tier.
+    valleys: Option<u64>,
     packet_hops: u64,
     ended: Instant,
 }
@@ -149,6 +180,9 @@ impl Measured {
             outcome.pools.extend(part.pools);
             outcome.recirculated = outcome.recirculated.with(part.recirculated);
             outcome.samples.join(part.samples);
+            outcome.links.extend(part.links);
+            part.delays.iter().for_each(|(node, delays)| outcome.add_delays(*node, delays));
+            part.valleys.into_iter().for_each(|packets| outcome.add_valleys(packets));
             outcome.packet_hops += part.packet_hops;
             outcome.ended = outcome.ended.max(part.ended);
         }

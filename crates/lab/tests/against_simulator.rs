@@ -4,13 +4,13 @@
 mod network;
 
 use backwater_lab::fabric::outside::Part;
-use backwater_lab::own::{Own, PORT, own_flows};
+use backwater_lab::own::{Own, own_flows};
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::expand;
 use backwater_sim::{Simulation, Watch};
 use backwater_types::hash::Stream;
 use backwater_types::{Duration, Instant, SerTime};
-use network::{FULL, Parts, fabric, frame, number, overload, scenario};
+use network::{FULL, Parts, fabric, frame, number, overload, own_frame, scenario};
 use std::collections::HashMap;
 
 /// A chain of switches with a host at each end.
@@ -188,10 +188,7 @@ fn own_flows_share_the_queues_that_they_share_in_the_simulator() {
         let step = 5 * SerTime::of(graph.links[0].rate).of_bytes(FULL as u64).0;
         for n in 0..scenario.run.duration.0 / step {
             for one in &own {
-                let mut bytes = frame(one.flow.src, one.flow.dst, n as u32, FULL);
-                bytes[34..36].copy_from_slice(&one.port.expect("few flows").to_be_bytes());
-                bytes[36..38].copy_from_slice(&PORT.to_be_bytes());
-                fabric.put(one.flow.at + Duration(n * step), one.flow.src, &bytes);
+                fabric.put(one.flow.at + Duration(n * step), one.flow.src, &own_frame(one, n as u32));
             }
             fabric.run(Instant(n * step), &mut deliver);
         }

@@ -2,9 +2,10 @@
 
 use backwater_counters::link_meter::LinkCount;
 use backwater_types::Instant;
+use serde::{Deserialize, Serialize};
 
 /// Sample of one egress port over one period.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LinkSample {
     /// End of the period.
     pub at: Instant,

@@ -209,16 +209,26 @@ impl Outcome {
         self.recirculated = self.recirculated.with(readings.recirculated());
         self.pools.extend(PoolRow::of(switch));
         let Some(meters) = switch.take_meters() else { return };
-        let layer = self.graph.nodes[node as usize].layer;
         if let Some(delays) = &meters.delays {
-            add(&mut self.delays, layer, delays);
+            self.add_delays(node, delays);
         }
         if let Some(valleys) = &meters.valleys {
-            *self.valleys.get_or_insert(0) += valleys.packets;
+            self.add_valleys(valleys.packets);
         }
+        let layer = self.graph.nodes[node as usize].layer;
         for (delays, peer) in meters.scheduled.iter().flat_map(|scheduled| scheduled.delays.iter().zip(0..)) {
             add(&mut self.scheduled_delays, (layer, peer), delays);
         }
+    }
+
+    /// Adds the queueing delays of switch number `node` to those of its tier.
+    pub fn add_delays(&mut self, node: u32, delays: &DelayHistogram) {
+        add(&mut self.delays, self.graph.nodes[node as usize].layer, delays);
+    }
+
+    /// Adds data packets that a switch sent back up to a higher tier.
+    pub fn add_valleys(&mut self, packets: u64) {
+        *self.valleys.get_or_insert(0) += packets;
     }
 
     /// Adds the row of a port: its counters at the start and the end of the counted window, and over the whole run.

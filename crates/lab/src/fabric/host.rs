@@ -5,6 +5,7 @@ use crate::fabric::links::{Alarm, Port, Shared, lose};
 use crate::frames::{Frames, Waiting};
 use crate::ip::{FiveTuple, Seen};
 use crate::slab::Handle;
+use backwater_counters::link_meter::{FlowsHeld, LinkCount};
 use backwater_counters::stats::{Drops, PauseStats, PortStats};
 use backwater_fabric::HostPlan;
 use backwater_nic::{Context, Flow, Flows, NewFlow, Nic, NicParams};
@@ -48,6 +49,8 @@ pub(super) struct HostNode<N: Nic<Frames>> {
     alarm: Alarm,
     changes: VecDeque<Instant>,
     held: PauseStats,
+    /// Flows that the switch pauses; `None` unless pauses name flows and the scenario samples links.
+    flows_held: Option<FlowsHeld>,
     drops: Drops,
     dropped: u64,
 }
@@ -67,8 +70,8 @@ pub(super) struct HostsShared {
 }
 
 impl<N: Nic<Frames>> HostNode<N> {
-    /// Creates host number `id` of a plan.
-    pub(super) fn new(id: u32, plan: HostPlan, shared: &mut Shared) -> HostNode<N> {
+    /// Creates host number `id` of a plan, with a record of the flows that its switch pauses, where it is asked for.
+    pub(super) fn new(id: u32, plan: HostPlan, flows_held: Option<FlowsHeld>, shared: &mut Shared) -> HostNode<N> {
         let mut alarm = Alarm::default();
         alarm.set(plan.changes.front().copied().unwrap_or(Instant::NEVER), id, &mut shared.agenda);
         HostNode {
@@ -82,6 +85,7 @@ impl<N: Nic<Frames>> HostNode<N> {
             alarm,
             changes: plan.changes,
             held: PauseStats::default(),
+            flows_held,
             drops: Drops::default(),
             dropped: 0,
         }
@@ -194,6 +198,9 @@ impl<N: Nic<Frames>> HostNode<N> {
         shared.packet_hops += 1;
         let Some(frame) = packet.control() else { return Some(packet) };
         self.held.on_control(now, frame);
+        if let Some(flows) = &mut self.flows_held {
+            flows.on_control(now, frame);
+        }
         self.at_nic(now, hosts, shared, |nic, cx| nic.on_control(cx, frame));
         self.poll_port(now, hosts, shared);
         None
@@ -229,6 +236,9 @@ impl<N: Nic<Frames>> HostNode<N> {
     /// Ends all pauses.
     fn release(&mut self, now: Instant, hosts: &HostsShared, shared: &mut Shared) {
         self.held.on_link_change(now);
+        if let Some(flows) = &mut self.flows_held {
+            flows.on_link_change(now);
+        }
         self.at_nic(now, hosts, shared, |nic, cx| nic.release(cx));
     }
 
@@ -282,6 +292,13 @@ impl<N: Nic<Frames>> HostNode<N> {
     pub(super) fn stats(&mut self, now: Instant) -> PortStats {
         self.held.settle(now);
         PortStats { sent: self.port.sent, dropped: self.dropped, held: self.held }
+    }
+
+    /// Returns the counts of the port up to `now`, for samples of links. Queued data is 0, as in the simulator, because
+    /// data waits with flows, not at the port.
+    pub(super) fn link_count(&mut self, now: Instant) -> LinkCount {
+        let flows = self.flows_held.as_mut().map_or(0, |flows| flows.paused(now));
+        LinkCount::new(&self.stats(now), 0, flows)
     }
 
     /// Returns the packets dropped here.

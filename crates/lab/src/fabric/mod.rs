@@ -9,6 +9,7 @@ mod agenda;
 mod host;
 mod links;
 pub mod outside;
+mod probes;
 mod switch;
 pub mod watchdog;
 
@@ -19,6 +20,7 @@ use crate::slab::{Handle, Slab};
 use agenda::{Agenda, Event};
 pub use backwater_capture::host_address as address;
 use backwater_counters::SwitchView;
+use backwater_counters::link_meter::LinkCount;
 use backwater_counters::stats::{Drops, PortStats};
 use backwater_dataplane::{Assigned, DataPlane, Shape};
 use backwater_fabric::{Blueprint, network};
@@ -33,7 +35,7 @@ use outside::{Emitted, Outside, Part};
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::ops::Range;
-use switch::SwitchNode;
+use switch::{Probes, SwitchNode};
 
 /// Returns the host of an address, of a network with `hosts` hosts.
 pub fn host_of(address: Ipv4Addr, hosts: usize) -> Option<u16> {
@@ -104,10 +106,16 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
             packet_hops: 0,
         };
         let hosts = blueprint.hosts.into_iter().zip(0..).filter(|(_, id)| nodes.contains(&(*id as usize)));
-        let hosts: Vec<HostNode<N>> = hosts.map(|(plan, id)| HostNode::new(id, plan, &mut shared)).collect();
+        let host = |(plan, id): (_, u32)| {
+            let beside = scenario.switch_at(&graph.nodes[graph.switch_of(id as usize)].name);
+            HostNode::new(id, plan, probes::flows_held(scenario, beside), &mut shared)
+        };
+        let hosts: Vec<HostNode<N>> = hosts.map(host).collect();
         let switches = blueprint.switches.into_iter().filter(|plan| nodes.contains(&plan.number)).map(|plan| {
             let plane = plane(&plan.shape, plan.table);
-            SwitchNode::new(plan, plane, graph.hosts, blueprint.routes.clone(), &mut shared)
+            let meters = probes::meters(scenario, graph, plan.number);
+            let probes = Probes { meters, flows_held: probes::flows_held(scenario, plan.table) };
+            SwitchNode::new(plan, plane, probes, graph.hosts, blueprint.routes.clone(), &mut shared)
         });
         let switches = switches.collect();
         for (link, end) in outside.iter().enumerate() {
@@ -324,6 +332,17 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
     pub fn stats(&mut self, now: Instant) -> Vec<PortStats> {
         let hosts: Vec<PortStats> = self.hosts.iter_mut().map(|host| host.stats(now)).collect();
         hosts.into_iter().chain(self.switches.iter_mut().flat_map(|switch| switch.stats(now))).collect()
+    }
+
+    /// Calls `see` with node, port and counts up to `now` of every port, in the order of [`Fabric::stats`].
+    pub fn link_counts(&mut self, now: Instant, see: &mut dyn FnMut(u32, PortId, &LinkCount)) {
+        for (host, id) in self.hosts.iter_mut().zip(0..) {
+            see(id, 0, &host.link_count(now));
+        }
+        for switch in &mut self.switches {
+            let id = switch.number();
+            switch.link_counts(now).iter().zip(0..).for_each(|(count, port)| see(id, port, count));
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! A switch of the fabric: a data plane with its links and routes.
 
 use crate::fabric::links::{Alarm, Port, Shared, lose};
+use backwater_counters::link_meter::{FlowsHeld, LinkCount};
 use backwater_counters::meters::Meters;
 use backwater_counters::stats::{Drops, PauseStats, PortStats};
 use backwater_counters::{HeldQueue, SwitchView};
-use backwater_dataplane::{DataPlane, Departed, Discarded, Driver, Outlets, Readings};
+use backwater_dataplane::{DataPlane, Departed, Discarded, Driver, Joined, Outlets, Readings};
 use backwater_fabric::SwitchPlan;
 use backwater_fabric::choice::Choice;
 use backwater_fabric::link_states::Change;
@@ -18,6 +19,8 @@ pub(super) struct SwitchNode<D> {
     driver: Driver<D>,
     links: Links,
     held: Vec<PauseStats>,
+    /// `[port]`: flows that the neighbour pauses; empty unless pauses name flows and the scenario samples links.
+    flows_held: Vec<FlowsHeld>,
     /// Number among the switches.
     index: usize,
     choice: Choice,
@@ -34,15 +37,26 @@ struct Links {
     /// `[egress port]`: packets that the switch dropped by choice.
     dropped: Vec<u64>,
     drops: Drops,
+    /// Meters of packets; only where the scenario asks for them.
+    meters: Option<Box<Meters>>,
     alarm: Alarm,
     change_at: Instant,
 }
 
+/// Meters of a switch, where the scenario asks for them.
+pub(super) struct Probes {
+    /// Meters of packets.
+    pub(super) meters: Option<Box<Meters>>,
+    /// Record of the flows that a neighbour pauses.
+    pub(super) flows_held: Option<FlowsHeld>,
+}
+
 impl<D: DataPlane<Extension = ()>> SwitchNode<D> {
-    /// Creates the switch of a plan, of a network with `hosts` hosts.
+    /// Creates the switch of a plan, with these meters, of a network with `hosts` hosts.
     pub(super) fn new(
         plan: SwitchPlan,
         plane: D,
+        probes: Probes,
         hosts: usize,
         routes: Arc<Vec<Routes>>,
         shared: &mut Shared,
@@ -54,11 +68,13 @@ impl<D: DataPlane<Extension = ()>> SwitchNode<D> {
         SwitchNode {
             driver: Driver::new(plane),
             held: vec![PauseStats::default(); ports.len()],
+            flows_held: probes.flows_held.map(|flows| vec![flows; ports.len()]).unwrap_or_default(),
             links: Links {
                 id: number as u32,
                 dropped: vec![0; ports.len()],
                 ports: ports.into_iter().map(Port::new).collect(),
                 drops: Drops::default(),
+                meters: probes.meters,
                 alarm,
                 change_at,
             },
@@ -96,6 +112,9 @@ impl<D: DataPlane<Extension = ()>> SwitchNode<D> {
 
     fn obey(&mut self, now: Instant, port: PortId, frame: ControlFrame, shared: &mut Shared) {
         self.held[port as usize].on_control(now, frame);
+        if let Some(flows) = self.flows_held.get_mut(port as usize) {
+            flows.on_control(now, frame);
+        }
         self.driver.control(now, port, frame, &mut At { links: &mut self.links, shared });
     }
 
@@ -114,7 +133,7 @@ impl<D: DataPlane<Extension = ()>> SwitchNode<D> {
         while let Some(change) = self.changes.pop_front_if(|change| change.at <= now) {
             self.epoch = change.epoch;
             for (port, up) in change.ports {
-                self.held[port as usize].on_link_change(now);
+                self.release(now, port);
                 self.driver.link_changed(now, port, up, &mut At { links: &mut self.links, shared });
             }
         }
@@ -124,10 +143,18 @@ impl<D: DataPlane<Extension = ()>> SwitchNode<D> {
 
     /// Forgets all pauses by the neighbour at `port`, which has started again, and tells it what is paused here.
     pub(super) fn neighbour_started(&mut self, now: Instant, port: PortId, shared: &mut Shared) {
-        self.held[port as usize].on_link_change(now);
+        self.release(now, port);
         let (driver, mut out) = (&mut self.driver, At { links: &mut self.links, shared });
         driver.link_changed(now, port, true, &mut out);
         driver.timer(now, &mut out);
+    }
+
+    /// Ends all pauses by the neighbour at `port`, for the counters.
+    fn release(&mut self, now: Instant, port: PortId) {
+        self.held[port as usize].on_link_change(now);
+        if let Some(flows) = self.flows_held.get_mut(port as usize) {
+            flows.on_link_change(now);
+        }
     }
 
     /// Returns the counters of every port up to `now`.
@@ -138,6 +165,20 @@ impl<D: DataPlane<Extension = ()>> SwitchNode<D> {
                 held.settle(now);
                 PortStats { sent: port.sent, dropped: *dropped, held: *held }
             })
+            .collect()
+    }
+
+    /// Returns the counts of every port up to `now`, for samples of links.
+    pub(super) fn link_counts(&mut self, now: Instant) -> Vec<LinkCount> {
+        let mut flows: Vec<u64> = self.flows_held.iter_mut().map(|flows| flows.paused(now)).collect();
+        flows.resize(self.links.ports.len(), 0);
+        let stats = self.stats(now);
+        let queued = |port: PortId| self.driver.readings().queued(port);
+        stats
+            .iter()
+            .zip(flows)
+            .zip(0..)
+            .map(|((stats, flows), port)| LinkCount::new(stats, queued(port), flows))
             .collect()
     }
 }
@@ -160,7 +201,10 @@ impl<D: DataPlane<Extension = ()>> SwitchView for SwitchNode<D> {
     }
 
     fn active_flows(&self, port: PortId) -> Option<u32> {
-        self.driver.readings().active_flows(port)
+        match self.links.meters.as_ref().and_then(|meters| meters.census.as_ref()) {
+            Some(census) => Some(census.flows(port)),
+            None => self.driver.readings().active_flows(port),
+        }
     }
 
     fn held_queues(&self) -> Vec<HeldQueue> {
@@ -172,7 +216,7 @@ impl<D: DataPlane<Extension = ()>> SwitchView for SwitchNode<D> {
     }
 
     fn take_meters(&mut self) -> Option<Box<Meters>> {
-        None
+        self.links.meters.take()
     }
 }
 
@@ -200,8 +244,24 @@ impl Outlets<()> for At<'_> {
         self.links.alarm.set(at, self.links.id, &mut self.shared.agenda);
     }
 
-    fn send(&mut self, now: Instant, port: PortId, frame: &Frame<()>, _departed: &Departed) -> Instant {
+    /// Packets pass no port unqueued if the switch is metered.
+    fn lets_pass(&self) -> bool {
+        self.links.meters.is_none()
+    }
+
+    fn send(&mut self, now: Instant, port: PortId, frame: &Frame<()>, departed: &Departed) -> Instant {
+        if let Some(meters) = &mut self.links.meters
+            && departed.queue.is_some()
+        {
+            meters.leave(now, port, (frame.flow, frame.class), departed.entered);
+        }
         self.links.ports[port as usize].send(now, frame, self.shared, &mut self.links.drops)
+    }
+
+    fn enqueued(&mut self, _now: Instant, joined: Joined, frame: &Frame<()>) {
+        if let Some(meters) = &mut self.links.meters {
+            meters.enter(joined.ingress, joined.egress, frame);
+        }
     }
 
     fn dropped(&mut self, _now: Instant, egress: PortId, frame: &Frame<()>, reason: DropReason) {
@@ -210,6 +270,10 @@ impl Outlets<()> for At<'_> {
     }
 
     fn discarded(&mut self, now: Instant, port: PortId, discarded: Discarded<()>, reason: DropReason) {
-        self.dropped(now, port, &discarded.frame, reason);
+        let Discarded { frame, entered } = discarded;
+        if let Some(meters) = &mut self.links.meters {
+            meters.leave(now, port, (frame.flow, frame.class), entered);
+        }
+        self.dropped(now, port, &frame, reason);
     }
 }

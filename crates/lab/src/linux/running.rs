@@ -280,7 +280,7 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
         let (mut publish_at, mut wakes_early) = (Instant::ZERO, false);
         let mut sleep = Sleep::over(self.rings().map(AsFd::as_fd).chain([self.shared.wake.as_fd()]));
         let (number, mut greet_at) = (number_of_start(), self.clock.now().wall());
-        while !self.shared.stop.load(Ordering::Relaxed) {
+        while !self.shared.stop.load(Ordering::Relaxed) || self.is_behind() {
             self.begin();
             let now = self.clock.now();
             let mut until = now.network();
@@ -330,6 +330,11 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
         self.rings().any(Ring::has_frame)
     }
 
+    /// Whether a measurement is due that has not been made, because the loop is late.
+    fn is_behind(&self) -> bool {
+        self.meter.as_ref().is_some_and(|meter| meter.next() < self.clock.now().network())
+    }
+
     /// Takes the clock of the lab, once it has begun.
     fn begin(&mut self) {
         let Some(clock) = self.shared.begins.get().filter(|clock| **clock != self.clock) else { return };
@@ -347,12 +352,12 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Loop<D, N> {
     /// Runs the fabric up to `until`, measures it on the way, and keeps the frames that reach hosts at their edges.
     fn carry(&mut self, until: Instant) {
         loop {
-            let pause = self.meter.as_ref().map_or(Instant::NEVER, Meter::next);
+            let pause = self.meter.as_ref().map_or(Instant::NEVER, Meter::before_next);
             while let Some(frame) = self.fabric.deliver(until.min(pause)) {
                 self.edges[usize::from(frame.host)].keep(frame);
             }
             match &mut self.meter {
-                Some(meter) if pause <= until => meter.measure(&mut self.fabric),
+                Some(meter) if pause < until => meter.measure(&mut self.fabric),
                 _ => return,
             }
         }

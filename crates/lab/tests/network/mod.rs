@@ -7,6 +7,10 @@ use backwater_lab::Fabric;
 use backwater_lab::fabric::address;
 use backwater_lab::fabric::outside::{End, Part};
 use backwater_lab::fabric::watchdog::Settings;
+use backwater_lab::meter::{Measured, Meter};
+use backwater_lab::own::{Own, PORT};
+use backwater_measure::Outcome;
+use backwater_measure::digest::conclude;
 use backwater_nic::Rings;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
@@ -39,6 +43,8 @@ pub struct Parts {
     graph: Graph,
     watchdog: Option<Settings>,
     parts: Vec<(Part, Net)>,
+    /// Meters of all parts, if they are measured.
+    meters: Vec<Meter>,
     starts: u64,
 }
 
@@ -50,7 +56,7 @@ impl Parts {
         watchdog: Option<Settings>,
     ) -> Parts {
         let (scenario, graph) = (scenario.clone(), graph.clone());
-        let mut network = Parts { scenario, graph, watchdog, parts: Vec::new(), starts: 0 };
+        let mut network = Parts { scenario, graph, watchdog, parts: Vec::new(), meters: Vec::new(), starts: 0 };
         network.parts = parts.map(|part| (part, network.made(part))).collect();
         for i in 0..network.parts.len() {
             network.greet(i);
@@ -104,6 +110,22 @@ impl Parts {
         }
     }
 
+    /// Measures all parts, from time 0.
+    pub fn measure(&mut self) {
+        let meter = |(_, fabric): &mut (Part, Net)| Meter::new(&self.scenario, &self.graph, fabric);
+        self.meters = self.parts.iter_mut().map(meter).collect();
+    }
+
+    /// Ends the measurements, and joins those of all parts, which pass as text.
+    pub fn measured(&mut self) -> Outcome {
+        let measured = |(meter, (_, fabric)): (Meter, &mut (Part, Net))| {
+            let text = serde_json::to_string(&meter.measured(fabric)).expect("numbers");
+            serde_json::from_str::<Measured>(&text).expect("what was written")
+        };
+        let parts = self.meters.drain(..).zip(&mut self.parts).map(measured);
+        conclude(Measured::outcome(parts, &self.scenario, &self.graph))
+    }
+
     /// Runs all parts up to `until`.
     pub fn run(&mut self, until: Instant, deliver: &mut impl FnMut(Instant, u16, &[u8])) {
         self.run_with(until, deliver, |_, bytes| Some(bytes.to_vec()));
@@ -118,13 +140,22 @@ impl Parts {
     ) {
         loop {
             let next = self.parts.iter().map(|(_, fabric)| fabric.next()).min().expect("there is a part");
-            let now = next.min(until);
+            // All parts are measured at the same times.
+            let pause = self.meters.first().map_or(Instant::NEVER, Meter::before_next);
+            let now = next.min(until).min(pause);
             self.parts.iter_mut().for_each(|(_, fabric)| fabric.run(now, deliver));
             self.exchange(&mut carry);
-            if next > until {
+            if next > now && pause < until {
+                self.meters.iter_mut().zip(&mut self.parts).for_each(|(meter, (_, fabric))| meter.measure(fabric));
+            } else if next > now {
                 return;
             }
         }
+    }
+
+    /// Names the scenario's own flows, as in the simulator.
+    pub fn name_flows(&mut self, own: &[Own]) {
+        self.parts[0].1.name_flows(own.iter().filter_map(Own::name));
     }
 
     pub fn put(&mut self, at: Instant, host: u16, frame: &[u8]) {
@@ -149,6 +180,14 @@ pub fn frame(src: u16, dst: u16, number: u32, wire: usize) -> Vec<u8> {
     let ip = PacketBuilder::ethernet2([2, 0, 0, 0, 0, src as u8], [2, 0, 0, 0, 0, dst as u8]);
     let ip = ip.ipv4(address(src).octets(), address(dst).octets(), 64);
     ip.udp(5000, 5001).write(&mut bytes, &payload).unwrap();
+    bytes
+}
+
+/// A full frame of one of the scenario's own flows.
+pub fn own_frame(own: &Own, number: u32) -> Vec<u8> {
+    let mut bytes = frame(own.flow.src, own.flow.dst, number, FULL);
+    bytes[34..36].copy_from_slice(&own.port.expect("few flows").to_be_bytes());
+    bytes[36..38].copy_from_slice(&PORT.to_be_bytes());
     bytes
 }
 
