@@ -43,7 +43,7 @@ def start(place: Path, *arguments: object) -> subprocess.Popen[bytes]:
         return subprocess.Popen(command(*arguments), cwd=place, stdout=output, stderr=errors, preexec_fn=heed)
 
 
-def wait_for(path: Path, text: str, process: subprocess.Popen[bytes], limit_s: float = 60) -> None:
+def wait_for(path: Path, text: str, process: subprocess.Popen[bytes], limit_s: float = 120) -> None:
     """Until a file says it."""
     end = time.monotonic() + limit_s
     while text not in (path.read_text() if path.exists() else ""):

@@ -15,9 +15,9 @@ TRIALS_MAX = 16
 """Schemes and networks that are tried; others are taken for as fast as these."""
 PER_RUN_S, PER_FLOW_S = 0.1, 2e-6
 """What it takes to write a run, where these were measured."""
-PAGE_S, PAGE_PER_RUN_S, PAGE_PER_FLOW_S = 2.0, 0.05, 0.2e-6
-PROCESS_MB, PROCESS_PER_RUN_MB = 212.0, 0.3
-"""What it takes to judge and draw an experiment, and what the program itself takes."""
+PAGE_S, PAGE_PER_RUN_S, PAGE_PER_FLOW_S = 1.3, 0.05, 0.2e-6
+PROCESS_MB, PROCESS_PER_RUN_MB = 100.0, 0.3
+"""What it takes to judge and report an experiment, and what the program itself takes."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def estimate(experiment: Experiment, threads: int | None = None) -> Estimate:
     for job in jobs:
         groups.setdefault(results.without_seed(job.label, job.params), []).append(job)
     rows = [row(label, runs, sum(times[id(job)] for job in runs)) for label, runs in groups.items()]
-    drawn_s = PAGE_S + PAGE_PER_RUN_S * len(jobs) + PAGE_PER_FLOW_S * sum(row.flows for row in rows)
-    wall_s = max(sum(times.values()) / together, max(times.values())) + drawn_s
+    reported_s = PAGE_S + PAGE_PER_RUN_S * len(jobs) + PAGE_PER_FLOW_S * sum(row.flows for row in rows)
+    wall_s = max(sum(times.values()) / together, max(times.values())) + reported_s
     written_mb = most[0] / 3  # One that is still written while others begin: not all of it, and not always.
     memory_mb = sum(most[:together]) + written_mb + PROCESS_MB + PROCESS_PER_RUN_MB * len(jobs)
     hops_per_s = sum(row.packet_hops for row in rows) / max(sum(times.values()), 1e-9)
