@@ -1,5 +1,6 @@
 //! Measurements of a fabric at fixed times of the network, as the simulator makes them: samples of switches and links,
-//! and counters at both ends of the counted window. What a switch measures of every packet is taken at the end.
+//! and counters at both ends of the counted window. Switches also measure every packet; these measurements are taken at
+//! the end.
 //!
 //! A measurement at some time comes before the events of that time.
 

@@ -1,5 +1,5 @@
-//! What the lab measures over time, in virtual time against the simulator: links, queueing delay and active flows, of the
-//! same datagrams at the same times. The network is in one process, or each switch in one of its own.
+//! Links over time, queueing delay and active flows of the lab equal those of the simulator. Both run in virtual time and
+//! carry the same datagrams at the same times. The lab's network is in one process, or each switch in one of its own.
 
 mod network;
 
@@ -162,8 +162,8 @@ fn with_pauses_every_table_is_the_simulators() {
     assert!(held[0] > held[1] && held[1] > held[3] && held[3] > 1e8 && held[2] + held[4] == 0.0, "{held:?}");
 }
 
-/// In parts, BFC and PFC send frames at time 0 too, after the hellos. What follows differs by some packets, as between two
-/// seeds. Over 2 ms sums agree.
+/// In parts, BFC and PFC send frames at time 0 too, after the hellos. So later events differ by some packets from those
+/// of the simulator, as between two seeds. The sums over 2 ms agree.
 #[test]
 fn in_parts_pauses_of_bfc_and_pfc_are_close_to_the_simulators() {
     for (scheme, share) in [("bfc", 0.1), ("pfc", 0.001)] {

@@ -102,7 +102,7 @@ pub fn serve(
         Ok(started) => started,
         Err(why) => return say(&mut output, &Said::Refused(why)).map(|()| false),
     };
-    // What could not be opened comes before what could not be written.
+    // Only the first error is reported, and an error in opening a file is earlier than one in writing.
     let told = |counts: Counts| Counts { unwritten: unopened.clone().or(counts.unwritten), ..counts };
     let (send, words) = mpsc::channel();
     thread::spawn(move || {

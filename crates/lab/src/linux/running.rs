@@ -53,7 +53,7 @@ pub trait Carrier: Send {
     fn stop(&mut self) -> (Counts, Vec<Measured>);
 }
 
-/// What a part of the network has in its process.
+/// Resources of the process that runs a part of the network.
 pub(super) struct Process {
     /// Rings of its hosts, and of its links to other parts.
     pub(super) rings: [Vec<Ring>; 2],
