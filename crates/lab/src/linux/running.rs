@@ -186,8 +186,8 @@ impl Running {
         let Process { rings: [edges, links], files, beside } = process;
         let edges = edges.into_iter().map(Edge::new).collect();
         let links = links.into_iter().map(LinkEdge::new).collect();
-        let (awake, shared_too) = (Duration::ZERO, shared.clone());
-        let work = Loop { fabric, meter, edges, links, clock, files, beside, awake, shared: shared_too };
+        let awake = Duration::ZERO;
+        let work = Loop { fabric, meter, edges, links, clock, files, beside, awake, shared: Arc::clone(&shared) };
         let thread = thread::Builder::new().name("fabric".into()).spawn(move || work.run());
         Ok(Running { shared, thread: Some(thread.during("cannot start the fabric", "")?), clock })
     }
