@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import shutil
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ import pytest
 import faults
 from backwater import Experiment, InputError, Results, _core, cli, experiments, sweep, writer
 from backwater.show import figures
-from backwater.staging import Staging, partial
+from backwater.staging import Staging, partial, remove
 from backwater.store import NAME
 from conftest import SMOKE, Cli, command
 
@@ -155,6 +157,74 @@ def test_a_finished_experiment_of_several_is_not_run_again(cli: Cli, smoke: Path
     assert "both/bfc: finished before; not run again" in done.stdout
     assert (tmp_path / "both/bfc/manifest.json").stat().st_mtime_ns == stamp
     assert cli("run", smoke, three, "--out", "both").returncode == 2, "when all are, nothing is left to go on with"
+
+
+class Late(dict[str, bytes]):
+    """Two tables of a run. The directory ends after so many of them, or with None before the first step."""
+
+    def __init__(self, after: int | None, end: Callable[[], object]) -> None:
+        super().__init__({"a.parquet": b"1", "b.parquet": b"2"})
+        self.after, self.end = after, end
+
+    def items(self) -> Iterator[tuple[str, bytes]]:  # type: ignore[override]
+        for number, item in enumerate([*super().items(), None]):
+            if number == self.after:
+                self.end()
+            if item is not None:
+                yield item
+
+
+class LateRun(writer.Shipped):
+    files: Late
+
+    def summary(self) -> str:
+        if self.files.after is None:
+            self.files.end()
+        return super().summary()
+
+
+@pytest.mark.parametrize("after", [None, 0, 1, 2])
+@pytest.mark.parametrize("how", ["named", "discarded", "begun anew"])
+def test_a_run_that_was_given_up_adds_nothing_later(tmp_path: Path, how: str, after: int | None) -> None:
+    place = tmp_path / "here"
+    made = writer.Writer(place, {"late": {}})
+    others = []
+
+    def end() -> None:
+        if how == "named":
+            made.commit(interrupted=True)
+        else:
+            made.close()
+        if how == "begun anew":
+            others.append(writer.Writer(place, {"late": {}}))
+
+    with pytest.raises(InputError, match="here: "):
+        made.write_run("late", {}, LateRun("", "{}", "{}", Late(after, end), 0.0))
+    for other in others:
+        other.write_run("late", {}, writer.Shipped("", "{}", "{}", {}, 0.0))
+        other.commit(interrupted=True)
+    left = {"named": ["here"], "discarded": [], "begun anew": ["here", "late", "scenario.json", "summary.json"]}
+    assert sorted(path.name for path in tmp_path.rglob("*")) == left[how]
+
+
+def test_a_directory_is_removed_while_a_thread_writes_into_it(tmp_path: Path) -> None:
+    for trial in range(100):
+        place = tmp_path / f"{trial}"
+        place.mkdir()
+        begun = threading.Event()
+
+        def write(place: Path = place, begun: threading.Event = begun) -> None:
+            with contextlib.suppress(FileNotFoundError):
+                for number in range(10_000):
+                    (place / f"{number}").touch()
+                    begun.set()
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        begun.wait()
+        remove(place)
+        thread.join()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_a_name_the_same_command_goes_on_too(endless: Path, tmp_path: Path, cli: Cli) -> None:

@@ -60,8 +60,24 @@ def scratch(beside: Path | None = None) -> Iterator[Path]:
 
 def forget(path: Path) -> None:
     """Removes a scratch directory."""
-    shutil.rmtree(path, ignore_errors=True)
+    remove_directory(path)
     scratches.discard(path)
+
+
+def forget_all() -> None:
+    """Removes all scratch directories at the end of the process."""
+    for path in list(scratches):
+        forget(path)
+
+
+def remove_directory(path: Path) -> None:
+    """Removes a directory, as far as the file system allows. It is renamed first, so that no thread adds to it."""
+    gone = path.with_name(f"{path.name}.{os.getpid()}.gone")
+    try:
+        path.rename(gone)
+    except OSError:
+        gone = path
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def write_whole(place: Path, text: str, *, durable: bool = False) -> None:

@@ -6,7 +6,6 @@ or a disk refuses is dropped, and the exit code reports it at the end.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import io
 import os
@@ -78,6 +77,5 @@ def finish(code: int, output: Lenient) -> NoReturn:
         code = code or UNPRINTED
     sys.stderr.flush()
     if signals.heard:
-        with contextlib.suppress(OSError):
-            os._exit(code)  # Without waiting for threads that were given up.
+        signals.exit_at_once(code)  # Without waiting for threads that were given up.
     sys.exit(code)

@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 NAMES = {signal.SIGINT: "Interrupted", signal.SIGTERM: "Terminated", signal.SIGHUP: "Hung up"}
@@ -93,19 +94,23 @@ def end_in_time() -> None:
     leave()
 
 
-def leave() -> None:
+def leave() -> NoReturn:
     """Ends the process now."""
-    import sys
-
     with contextlib.suppress(OSError):
         if os.isatty(1):
             os.write(1, SHOW_CURSOR)
     with contextlib.suppress(Exception):  # It looks at the disk.
         tell(f"{name()}: {phase.left()}")
+    exit_at_once(code())
+
+
+def exit_at_once(code: int) -> NoReturn:
+    """Ends the process without its threads. What they have half-written is removed."""
+    import sys
+
     if (disk := sys.modules.get("backwater.disk")) is not None:
-        for path in list(disk.scratches):
-            disk.forget(path)
-    os._exit(code())
+        disk.forget_all()
+    os._exit(code)
 
 
 def code() -> int:

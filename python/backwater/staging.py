@@ -184,7 +184,7 @@ def clear(path: Path) -> None:
 def remove(path: Path) -> None:
     """Removes a file or a directory, as far as the file system allows."""
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
+        disk.remove_directory(path)
     else:
         with contextlib.suppress(OSError):
             path.unlink()

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import shutil
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -69,6 +72,10 @@ class Writer:
             refuse(out)
         self.staging = Staging(out)
         self.path = self.staging.path
+        self._numbers = itertools.count()
+        """Of runs that are being written, each in a hidden directory."""
+        self._ending = threading.Lock()
+        self._ended = False
         try:
             with disk.errors(out):
                 self.finished = self._find(force)
@@ -101,13 +108,18 @@ class Writer:
     def write_run(
         self, label: str, scenario: Scenario, outcome: tables.Outcome | Shipped
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        """Writes one run, whole or not at all. Returns its summary, and SHA-256 by file."""
-        making = self.path / f".{label}"
+        """Writes one run, whole or not at all. Returns its summary, and SHA-256 by file.
+
+        # Errors
+        `InputError` where the disk refuses, or where the directory has ended meanwhile without this run.
+        """
+        making = self.path / f".making-{next(self._numbers)}"
         text = text_of(scenario)
         summary = json.loads(outcome.summary())
         try:
             with disk.errors(self.out):
-                making.mkdir()
+                with self._unless_ended():
+                    making.mkdir()
                 (making / SCENARIO).write_text(text, encoding="utf-8")
                 (making / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
                 write_tables(making, scenario, outcome)
@@ -115,11 +127,29 @@ class Writer:
                 hashes = {file.name: disk.sha256(file) for file in files}
                 for path in (*files, making):
                     disk.sync(path)
-                making.rename(self.path / label)
+                with self._unless_ended():
+                    making.rename(self.path / label)
         except BaseException:
             remove(making)
             raise
         return summary, hashes
+
+    @contextlib.contextmanager
+    def _unless_ended(self) -> Iterator[None]:
+        """Holds off the end of the directory. After it, a thread that was given up no longer adds its run."""
+        with self._ending:
+            if self._ended:
+                raise InputError(f"{self.out}: has ended without this run")
+            yield
+
+    def _end(self) -> None:
+        """Removes what is hidden: room that is not needed, and runs that were given up."""
+        with self._ending:
+            self._ended = True
+        with contextlib.suppress(OSError):
+            for inner in self.path.iterdir():
+                if inner.name.startswith("."):
+                    remove(inner)
 
     def record(self, manifest: dict[str, Any], timing: dict[str, Any]) -> None:
         """Writes the manifest of all finished runs. The previous one stays until the new one is complete."""
@@ -146,9 +176,7 @@ class Writer:
         # Errors
         `InputError` where the file system refuses; what was done stays where it is, and the message says where.
         """
-        for inner in self.path.iterdir():
-            if inner.name.startswith("."):  # Room that is not needed, and runs that were given up.
-                remove(inner)
+        self._end()
         standing = opened(self.out)
         if interrupted and standing is not None and not standing.interrupted:
             self.staging.leave()
@@ -162,7 +190,7 @@ class Writer:
 
     def close(self) -> None:
         """Releases the directory. Finished runs stay for the next process. Without any, it is removed."""
-        remove(self.path / RESERVE)
+        self._end()
         left = opened(self.path)
         if left is not None and any(not run.entry.get("cut_short") for run in left.runs):
             self.staging.leave()
