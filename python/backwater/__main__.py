@@ -1,6 +1,10 @@
 """Entry point of `backwater` and of `python -m backwater`."""
 
+import signal
 from typing import NoReturn
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C during the next imports ends the process without a traceback.
 
 from backwater import entry
 

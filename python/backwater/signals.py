@@ -68,6 +68,21 @@ def listen() -> None:
     threading.Thread(target=hear, args=(read,), daemon=True).start()
 
 
+@contextlib.contextmanager
+def held_back() -> Iterator[None]:
+    """Holds the signals back from this thread, and from processes that it starts until they call `let_through`."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, EXIT_CODES)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def let_through() -> None:
+    """Receives what was held back, and all signals from now on."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, EXIT_CODES)
+
+
 def hear(read: int) -> None:
     while True:
         for number in os.read(read, 64):
@@ -108,8 +123,9 @@ def exit_at_once(code: int) -> NoReturn:
     """Ends the process without its threads. What they have half-written is removed."""
     import sys
 
-    if (disk := sys.modules.get("backwater.disk")) is not None:
-        disk.forget_all()
+    # The module may be absent, or half imported.
+    if (forget_all := getattr(sys.modules.get("backwater.disk"), "forget_all", None)) is not None:
+        forget_all()
     os._exit(code)
 
 

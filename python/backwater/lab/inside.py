@@ -24,9 +24,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from backwater import signals
 from backwater.lab import answers, realtime, told
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from backwater import _core
 
 POLL_S = 0.02
@@ -63,8 +66,7 @@ def main() -> int:
     child = os.fork()
     if child:
         os.close(alive)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda number, _: os.kill(child, number))
+        answer_signals(lambda number, _: os.kill(child, number))
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.close(life)
     _core.lab_follow_parent()
@@ -77,6 +79,13 @@ def main() -> int:
         return 2
 
 
+def answer_signals(answer: Callable[[int, FrameType | None], None]) -> None:
+    """Answers the signals that end a process, also those that came since it was started."""
+    for number in signals.EXIT_CODES:
+        signal.signal(number, answer)
+    signals.let_through()
+
+
 def captures_of(asked: dict[str, Any]) -> list[tuple[str, list[tuple[str, int, int]]]]:
     """Returns the files of captures, each with its ports, as tuples again."""
     return [(file, [(name, node, port) for name, node, port in ports]) for file, ports in asked["captures"]]
@@ -87,8 +96,7 @@ def flows(asked: dict[str, Any], events: TextIO) -> int:
     from backwater import _core, writer
 
     run, report = _core.lab_start(asked["scenario"], asked["divisor"], asked["logs"], apart(asked), captures_of(asked))
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: run.cancel())
+    answer_signals(lambda *_: run.cancel())
     answer(asked, report)
     if asked["realtime"]:
         # Processes of switches and NICs see to their own threads.
@@ -226,8 +234,7 @@ class Lab:
 
         `environment` has more variables for a program, by its number: those that serve come last.
         """
-        for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(ending, self.stop)
+        answer_signals(self.stop)
         asked = self.asked
         try:
             first = len(asked["programs"])

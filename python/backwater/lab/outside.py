@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from backwater import _core
+from backwater import _core, signals
 from backwater._core import InputError
 from backwater.capture import Port
 from backwater.lab import control
@@ -58,7 +58,8 @@ def start(order: dict[str, Any]) -> tuple[subprocess.Popen[bytes], TextIO]:
     order_read, order_write = os.pipe()
     report_read, report_write = os.pipe()
     arguments = [sys.executable, "-m", "backwater.lab.inside", str(order_read), str(report_write)]
-    with control.listen() as listener:
+    # A signal that comes while Python starts waits until the lab can answer it.
+    with control.listen() as listener, signals.held_back():
         inside = subprocess.Popen(arguments, pass_fds=(order_read, report_write, listener.fileno()))
         about = {"parent": os.getpid(), "own_users": os.getuid() != 0, "control": listener.fileno()}
     os.close(order_read)
