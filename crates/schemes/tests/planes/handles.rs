@@ -1,11 +1,9 @@
 //! Handles of frames: no switch reads them, and every frame has one owner from its arrival to its departure or drop.
 
-mod traffic;
-
+use crate::traffic::{Did, Drops, Traffic, build};
 use backwater_schemes::planes::Product;
 use backwater_types::{DropReason, Kind, Packet};
 use std::collections::HashSet;
-use traffic::{Did, Drops, Traffic, build};
 
 const PACKETS: u64 = 6_000;
 
