@@ -344,7 +344,7 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
     }
 
     fn audit(&self, residents: &[Resident]) -> Result<(), String> {
-        let mut sizes = vec![0u32; self.table.len()];
+        let mut tags = Vec::with_capacity(residents.len());
         for r in residents {
             let class = &self.classes[self.place(r.port, r.held.ingress as PortId, &r.packet).0];
             if !class.all.contains(r.queue as usize) {
@@ -353,20 +353,33 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
             if !r.held.sampled {
                 continue;
             }
-            sizes[r.held.tag as usize] += 1;
+            tags.push(r.held.tag);
             let labelled = self.incast_label && r.packet.has(flags::INCAST);
             if !labelled && self.table[r.held.tag as usize].queue() != r.queue as u32 {
                 return Err(format!("flow-table entry {} names another queue than its packets are in", r.held.tag));
             }
         }
-        for (tag, (entry, size)) in self.table.iter().zip(&sizes).enumerate() {
-            if entry.size() != *size {
-                return Err(format!("flow-table entry {tag} counts {} packets, {size} are held", entry.size()));
+        tags.sort_unstable();
+        let mut active = vec![0; self.places.len()];
+        let wrong = |tag: usize, held: usize| {
+            Err(format!("flow-table entry {tag} counts {} packets, {held} are held", self.table[tag].size()))
+        };
+        for same in tags.chunk_by(|a, b| a == b) {
+            let tag = same[0] as usize;
+            if self.table[tag].size() as usize != same.len() {
+                return wrong(tag, same.len());
             }
+            active[tag / self.entries as usize] += 1;
         }
-        for (p, (place, sizes)) in self.places.iter().zip(sizes.chunks(self.entries as usize)).enumerate() {
-            let active = sizes.iter().filter(|size| **size > 0).count();
-            if place.active_flows as usize != active {
+        // So no other entry counts packets, if the sum is right. The sum is cheap, and tables are large.
+        let counted = self.table.iter().fold(0, |sum: u64, entry| sum.wrapping_add(u64::from(entry.size())));
+        if counted != tags.len() as u64 {
+            let other = |tag: &usize| self.table[*tag].size() > 0 && tags.binary_search(&(*tag as u32)).is_err();
+            let tag = (0..self.table.len()).find(other).expect("an entry counts packets that are not held");
+            return wrong(tag, 0);
+        }
+        for (p, (place, active)) in self.places.iter().zip(active).enumerate() {
+            if place.active_flows != active {
                 let port = p / self.lanes;
                 return Err(format!("port {port} counts {} active flows of a class, {active} are", place.active_flows));
             }
