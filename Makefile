@@ -70,7 +70,6 @@ test: ## everything that takes minutes at most, Rust and Python side by side
 
 test-rust: ## unit, property and closed-form tests; the cores without std
 	$(CARGO) test --workspace --locked
-	$(CARGO) test --release --locked -p backwater-sim --test published
 	if rustup target add $(BARE) 2>/dev/null; then $(CORES) --target $(BARE); else $(CORES); \
 		echo "No $(BARE) to be had: this showed only that the cores name nothing of std, not that nothing below them does."; fi
 

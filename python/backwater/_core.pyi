@@ -113,6 +113,9 @@ def start(
 def estimate(scenario_json: str) -> str:
     """JSON with `flows`, `packet_hops`, `sim_time_ps` and `memory_mb`."""
 
+def engine(scenario_json: str) -> str:
+    """The name of the engine that runs a scenario: its types. One over tables of functions has `dyn` in it."""
+
 def network(scenario_json: str) -> str:
     """JSON: `nodes` (`name`, `id`, `host`), `links` (`a`, `b`, `rate_bps`, `delay_ps`), `base_bdp_bytes`."""
 

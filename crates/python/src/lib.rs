@@ -319,6 +319,12 @@ fn estimate_run(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
     py.detach(|| json(&estimate::estimate(&scenario::from_json(scenario_json).map_err(refused)?)))
 }
 
+/// Returns the name of the engine that runs a scenario: its types.
+#[pyfunction]
+fn engine(py: Python<'_>, scenario_json: &str) -> PyResult<&'static str> {
+    py.detach(|| Ok(Simulation::new(&scenario::from_json(scenario_json).map_err(refused)?, 1).engine()))
+}
+
 /// Returns nodes and links, as JSON.
 #[pyfunction]
 fn network(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
@@ -504,6 +510,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(load_text, m)?)?;
     m.add_function(wrap_pyfunction!(start, m)?)?;
     m.add_function(wrap_pyfunction!(estimate_run, m)?)?;
+    m.add_function(wrap_pyfunction!(engine, m)?)?;
     m.add_function(wrap_pyfunction!(network, m)?)?;
     m.add_function(wrap_pyfunction!(flows, m)?)?;
     m.add_function(wrap_pyfunction!(start_deadlock, m)?)?;

@@ -2,9 +2,9 @@
 //! Random networks give the same bytes across threads and window sizes. `conformance/digests.rs` tests every registered
 //! scheme.
 //!
-//! These tests run with debug assertions, where switches are called through `dyn`. `tests/published.rs` and
-//! `tests/test_api.py` compare release builds, which compile an engine per published scheme, with the same file. After
-//! an intended change of outcomes: `BLESS=1 cargo test -p backwater-sim --test engine golden`.
+//! These tests run with debug assertions, where switches are called through `dyn`.
+//! `tests/test_golden_digests.py` compares the release build, which has an engine per published scheme, with the same
+//! file. After an intended change of outcomes: `BLESS=1 cargo test -p backwater-sim --test engine golden`.
 
 use crate::common::random::{self, Family};
 use crate::common::scenario;

@@ -405,7 +405,7 @@ fn several_priority_groups() {
             let apart = worst(&format!("groups, {name}"), scheme, &format!("{topology}{classes}"), flows);
             assert_eq!(apart, 0.0, "{name}, {scheme}");
         }
-        compare_on_the_clos(scheme, &format!("{CLOS}{classes}"), &clos_flows(4_000, 0.55, true));
+        compare_on_the_clos(scheme, &format!("{CLOS}{classes}"), &clos_flows(1_000, 0.55, true));
     }
 }
 
@@ -488,16 +488,26 @@ fn compare_on_the_clos(scheme: &str, topology: &str, flows: &Flows) {
     }
 }
 
-#[test]
-fn the_clos_at_60_percent() {
+fn the_clos(flows: usize, load: f64, incast: bool) {
     for scheme in ["dctcp", "hpcc-pint", "pfc"] {
-        compare_on_the_clos(scheme, CLOS, &clos_flows(4_000, 0.6, false));
+        compare_on_the_clos(scheme, CLOS, &clos_flows(flows, load, incast));
     }
 }
 
 #[test]
+fn the_clos_at_60_percent() {
+    the_clos(1_000, 0.6, false);
+}
+
+#[test]
 fn the_clos_with_incast() {
-    for scheme in ["dctcp", "hpcc-pint", "pfc"] {
-        compare_on_the_clos(scheme, CLOS, &clos_flows(4_000, 0.55, true));
-    }
+    the_clos(1_000, 0.55, true);
+}
+
+/// `make test-long`.
+#[test]
+#[ignore = "a minute"]
+fn the_clos_with_and_without_incast_for_longer() {
+    the_clos(4_000, 0.6, false);
+    the_clos(4_000, 0.55, true);
 }
