@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import backwater
 import chromium
+from backwater import experiments
 from backwater.cli import main
 from backwater.disk import sha256
 from backwater.hpcc import importer
@@ -42,6 +46,13 @@ name = "Ideal-FQ"
 scheme = "ideal-fq"
 """
 
+
+@cache
+def known(name: str) -> backwater.Experiment:
+    """An experiment that comes with Backwater, at its own scale. All tests of a process share it."""
+    return backwater.Experiment(experiments.known()[name])
+
+
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -49,6 +60,23 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 def smoke() -> Path:
     """A scenario that takes a fraction of a second."""
     return SMOKE / "bfc.toml"
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory of this run of the tests. Its processes share it."""
+    own = tmp_path_factory.getbasetemp()
+    place = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
+    place.mkdir(exist_ok=True)
+    return place
+
+
+@contextlib.contextmanager
+def alone(place: Path) -> Iterator[None]:
+    """Lets one process at a time work in a directory."""
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(scope="session")

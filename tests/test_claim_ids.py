@@ -9,16 +9,14 @@ from typing import Any
 
 import pytest
 
-from backwater import Experiment, experiments
+from backwater import experiments
 from backwater.judge import measured
-from conftest import ROOT
+from conftest import ROOT, known
 
 with (ROOT / "experiments" / "claims.csv").open() as file:
     CLAIMS = {row["id"]: row for row in csv.DictReader(file)}
 
-EXPECTATIONS = [
-    (name, expectation) for name, path in experiments.known().items() for expectation in Experiment(path).plan["expect"]
-]
+EXPECTATIONS = [(name, expectation) for name in experiments.known() for expectation in known(name).plan["expect"]]
 IDS = [f"{name}:{expectation['claim']}" for name, expectation in EXPECTATIONS]
 
 DIFFERENT = {
@@ -180,7 +178,7 @@ def flat(group: Any) -> list[str]:
 @pytest.mark.parametrize("name", experiments.known())
 def test_a_comparison_names_what_lacks_the_mechanism(name: str) -> None:
     """Of BFC, FlowSail or BCC with something else, in a paper's claim: or it says that it credits none of them."""
-    plan = Experiment(experiments.known()[name]).plan
+    plan = known(name).plan
     schemes = {run["params"]["variant"]: run["scenario"].get("scheme", "") for run in plan["runs"]}
     for expectation in plan["expect"]:
         if expectation["claim"].startswith("own-") or expectation["kind"] in UNCOMPARED:
@@ -195,7 +193,7 @@ def test_a_comparison_names_what_lacks_the_mechanism(name: str) -> None:
 @pytest.mark.parametrize("name", experiments.known())
 def test_a_number_of_a_mechanism_names_what_lacks_it(name: str) -> None:
     """A paper's number of BFC, FlowSail or BCC, where others run too: a bound may be so wide that they meet it."""
-    plan = Experiment(experiments.known()[name]).plan
+    plan = known(name).plan
     schemes = {run["params"]["variant"]: run["scenario"].get("scheme", "") for run in plan["runs"]}
     for expectation in plan["expect"]:
         if expectation["claim"].startswith("own-") or expectation["kind"] not in ("approx", "between", "knee"):

@@ -6,6 +6,7 @@ import copy
 import itertools
 import json
 import math
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,23 +22,18 @@ from backwater.compute.registry import COMPUTATIONS
 from backwater.compute.sizes import Sizes
 from backwater.judge import claims
 from backwater.show import report
-from conftest import Cli
+from conftest import Cli, alone, known
 
+Quick = Callable[[str], backwater.Results]
 SCALES = ("smoke", "quick", "paper")
-COMPUTED = [
-    name
-    for name, path in experiments.known().items()
-    if any("compute" in s for s in Experiment(path).scenarios.values())
-]
+COMPUTED = [name for name in experiments.known() if any("compute" in s for s in known(name).scenarios.values())]
 
 
 # Files.
 
 
 def test_every_computation_has_an_experiment() -> None:
-    used = {
-        run["compute"]["kind"] for name in COMPUTED for run in Experiment(experiments.known()[name]).scenarios.values()
-    }
+    used = {run["compute"]["kind"] for name in COMPUTED for run in known(name).scenarios.values()}
     assert used == COMPUTATIONS.keys()
     assert len(COMPUTED) == 10
 
@@ -206,10 +202,21 @@ def test_the_command_line_takes_them_as_it_takes_others(cli: Cli, tmp_path: Path
 
 
 @cache
-def quick(name: str) -> backwater.Results:
+def computed(name: str, shared: Path) -> backwater.Results:
     """With as few flows as do; what is drawn at random agrees with these seeds."""
     sets = {"bfc-fig3": {"compute.flows": 30_000}, "bfc-sec2-3": {"compute.flows": 200_000}}.get(name, {})
-    return Experiment(experiments.known()[name], scale="quick", sets=sets).simulate()
+    place = shared / f"quick-{name}"
+    place.mkdir(exist_ok=True)
+    with alone(place):
+        if (done := place / "done").exists():
+            return backwater.Results(done)
+        return Experiment(experiments.known()[name], scale="quick", sets=sets).simulate(done)
+
+
+@pytest.fixture
+def quick(shared: Path) -> Quick:
+    """Runs an experiment that computes, at quick scale, once for all processes of the tests."""
+    return lambda name: computed(name, shared)
 
 
 FACTS = {
@@ -222,7 +229,7 @@ NOT_RUN = {"own-bfc-sec2.3.3"}
 
 
 @pytest.mark.parametrize("name", COMPUTED)
-def test_every_claim_holds_or_is_a_fact(name: str) -> None:
+def test_every_claim_holds_or_is_a_fact(name: str, quick: Quick) -> None:
     for row in claims.of(quick(name)):
         wanted = "fact" if row["claim"] in FACTS else "not-run" if row["claim"] in NOT_RUN else "pass"
         assert row["verdict"] == wanted, row
@@ -243,20 +250,17 @@ def changed(expectation: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 CHANGED = [
-    (name, other)
-    for name in COMPUTED
-    for expectation in Experiment(experiments.known()[name]).plan["expect"]
-    for other in changed(expectation)
+    (name, other) for name in COMPUTED for expectation in known(name).plan["expect"] for other in changed(expectation)
 ]
 
 
 @pytest.mark.parametrize(("name", "expectation"), CHANGED, ids=[f"{n}:{e['claim']}" for n, e in CHANGED])
-def test_a_claim_with_other_numbers_fails(name: str, expectation: dict[str, Any]) -> None:
+def test_a_claim_with_other_numbers_fails(name: str, expectation: dict[str, Any], quick: Quick) -> None:
     (row,) = claims.evaluate([expectation], quick(name))
     assert row["verdict"] == "fail"
 
 
-def test_bounds_are_no_wider_than_five_percent_beyond_what_is_measured_where_they_are_the_papers() -> None:
+def test_bounds_are_no_wider_than_five_percent_beyond_what_is_measured_where_they_are_the_papers(quick: Quick) -> None:
     """Of the claims with bounds: the same with results 5 % or more on the other side of them."""
     for name, claim, bound in (
         ("bfc-fig2", "bfc-fig2.1", {"low": 0.438 * 1.05}),
@@ -269,7 +273,7 @@ def test_bounds_are_no_wider_than_five_percent_beyond_what_is_measured_where_the
         assert row["verdict"] in ("fail", "direction"), row
 
 
-def test_a_fact_is_one_only_where_all_results_are() -> None:
+def test_a_fact_is_one_only_where_all_results_are(quick: Quick) -> None:
     done = quick("bfc-sec3-3-1")
     fact = {"claim": "a", "kind": "equals", "variant": "ToR", "value": {"result": "flow_entries"}, "expected": 76_800}
     computed = fact | {"value": {"quotient": [{"product": [{"result": "flow_bytes"}, 76_800]}, 384_000]}}

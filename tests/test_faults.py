@@ -246,7 +246,20 @@ def test_without_a_name_the_same_command_goes_on_too(endless: Path, tmp_path: Pa
 
 def test_an_interrupted_reproduction_is_gone_on_from(tmp_path: Path, cli: Cli) -> None:
     names = list(experiments.find("deadlock"))
-    words = ["reproduce", "deadlock", "--scale", "smoke", "--threads", 1, "--ledger", "ledger.json"]
+    words = [
+        "reproduce",
+        "deadlock",
+        "--scale",
+        "smoke",
+        "--set",
+        "run.duration=50 us",
+        "--seeds",
+        1,
+        "--threads",
+        1,
+        "--ledger",
+        "ledger.json",
+    ]
     process = faults.start(tmp_path, *words)
     faults.wait_for(tmp_path / "output", "Report: ", process)
     ended = faults.stop(process, tmp_path, signal.SIGTERM)

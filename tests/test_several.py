@@ -84,7 +84,8 @@ def test_claims_that_cannot_be_kept_end_the_command(tmp_path: Path, cli: Cli, mo
         raise InputError(f"{path}: cannot be written")
 
     monkeypatch.setattr(ledger, "merge", refuse)
-    done = cli("reproduce", "deadlock", "--scale", "smoke", "--threads", 1, "--ledger", "l.json", "--out", "here")
+    words = ["reproduce", "deadlock", "--scale", "smoke", "--set", "run.duration=50 us", "--seeds", 1]
+    done = cli(*words, "--threads", 1, "--ledger", "l.json", "--out", "here")
     assert done.returncode == 2
     assert "l.json: cannot be written" in done.stderr
     there = [name for name in names if (tmp_path / "here" / name).exists()]
