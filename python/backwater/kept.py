@@ -47,7 +47,12 @@ def keep(place: Path, found: Sequence[Explained]) -> None:
                     disk.sync(run.path)
                 old = opened.manifest["format"] == UNSEALED
                 text = json.dumps(opened.manifest, indent=2) + "\n" if old else sealed(opened.manifest)
-                disk.write_whole(place / MANIFEST, text, durable=True)
+                # Made where the next process finds and removes it, if this one is killed.
+                made = making / MANIFEST
+                made.write_text(text, encoding="utf-8")
+                disk.sync(made)
+                made.replace(place / MANIFEST)
+                disk.sync(place)
         finally:
             tidy(place)
 
