@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
 
-from backwater import Experiment, Results, experiments, making, store
+from backwater import Experiment, Results, _core, experiments, making, store
 from backwater.disk import sha256
 from backwater.judge import claims, measured, numbers, panels
 from backwater.results import FORMAT, sealed
@@ -870,6 +870,14 @@ def made(shared: Path) -> Path:
 def alike_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run found in a store stands for that of any seed."""
     monkeypatch.setattr(making, "key_of", lambda scenario: store.key_of({**scenario, "seed": 1}))
+
+
+def test_those_that_are_large_are_named() -> None:
+    def packet_hops(name: str) -> float:
+        once = Experiment(experiments.known()[name], scale="smoke").with_(seeds=1)
+        return sum(json.loads(_core.estimate(json.dumps(one)))["packet_hops"] for one in once.scenarios.values())
+
+    assert {name for name in PUBLISHED if packet_hops(name) > 12e6} == LARGE
 
 
 @pytest.mark.usefixtures("first_painted", "alike_seeds")

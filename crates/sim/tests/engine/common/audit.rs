@@ -319,8 +319,6 @@ pub struct Audit {
     report: Report,
     /// `[switch]`: time of the last event.
     clocks: HashMap<usize, Instant>,
-    /// `[switch]`: number of events.
-    events: HashMap<usize, usize>,
     /// `[flow]`: packet counts.
     flows: Vec<Tally>,
     /// Packets in queues, in order of arrival, by switch, port and flow.
@@ -437,7 +435,6 @@ impl Audit {
             report: Report::default(),
             flows: Vec::new(),
             clocks: HashMap::new(),
-            events: HashMap::new(),
             queued: HashMap::new(),
             memories,
             beyond: HashMap::new(),
@@ -1070,12 +1067,7 @@ impl Observer for Audit {
         if before > now {
             self.fault(now, Fault::Clock, || format!("switch {switch}: after what happened at {before:?}"));
         }
-        // A recount walks all ports. A wrong count stays wrong, so a wide switch is recounted less often.
-        let events = self.events.entry(switch).or_default();
-        *events += 1;
-        if events.is_multiple_of(1 + self.rules.peers[switch].len() / 256)
-            && let Err(text) = plane.audit()
-        {
+        if let Err(text) = plane.audit() {
             self.fault(now, Fault::Recount, || format!("switch {switch}: {text}"));
         }
         self.sync(switch);
