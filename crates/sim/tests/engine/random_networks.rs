@@ -252,7 +252,7 @@ fn random_tcp_networks_break_no_rule() {
 
 #[test]
 fn random_credit_networks_break_no_rule() {
-    sweep(Family::Credits, 0..500);
+    sweep(Family::Credits, 0..1_000);
 }
 
 #[test]
