@@ -19,6 +19,7 @@ RESULTS = ROOT / "docs" / "results"
 def row(claim: str, verdict: str, experiment: str = "bfc-fig9", **more: Any) -> dict[str, Any]:
     said = {"metric": "m", "says": "It is so.", "expected": "1 to 2", "measured": "1.5", "note": ""}
     run = {"seeds": [1], "scale": "quick", "command": "backwater reproduce x", "version": "1.2.3", "commit": "abc+"}
+    run["simulation"] = next(iter(ledger.this()))
     return {"claim": claim, "verdict": verdict, "experiment": experiment, **said, **run, **more}
 
 
@@ -84,7 +85,17 @@ def test_an_index_and_a_page_for_each_paper(tmp_path: Path, monkeypatch: pytest.
     assert {name: (place / name).read_text() for name in pages} == pages
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2, "rows": []}', '{"format": 1, "rows": [3]}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"format": 1, "rows": []}',
+        '{"format": 2, "rows": []}',
+        '{"format": 2, "simulations": {}, "rows": [3]}',
+    ],
+)
 def test_what_is_no_ledger_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "ledger.json").write_text(text)
     with pytest.raises(InputError, match="ledger"):
@@ -135,6 +146,23 @@ def test_a_commit_is_dirty_by_what_runs_and_not_by_documents(tmp_path: Path, mon
 
 def test_the_ledger_is_of_this_simulator() -> None:
     """What changes a result of the smoke experiments changes those that the ledger has: they are run again."""
-    rows = ledger.read(RESULTS / ledger.LEDGER)
-    others = {row["experiment"] for row in rows if row["simulation"] != ledger.simulation()}
+    others = ledger.outdated(RESULTS / ledger.LEDGER)
     assert not others, "`backwater reproduce ID --scale quick --ledger docs/results/ledger.json`, then `make results`"
+
+
+def test_a_result_that_changed_makes_rows_outdated_and_a_run_that_was_added_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "ledger.json"
+    monkeypatch.setattr(ledger, "this", lambda: {"first": {"smoke-bfc: bfc": "1"}})
+    ledger.merge(file, [row("bfc-fig9.1", "pass", simulation="first")])
+    assert ledger.outdated(file) == set()
+    monkeypatch.setattr(ledger, "this", lambda: {"second": {"smoke-bfc: bfc": "1", "smoke-new: new": "2"}})
+    assert ledger.outdated(file) == set()
+    monkeypatch.setattr(ledger, "this", lambda: {"third": {"smoke-bfc: bfc": "3", "smoke-new: new": "2"}})
+    assert ledger.outdated(file) == {"bfc-fig9"}
+    ledger.merge(file, [row("fs-fig3.1", "pass", "flowsail-fig3", simulation="third")])
+    assert ledger.outdated(file) == {"bfc-fig9"}
+    ledger.merge(file, [row("bfc-fig9.1", "pass", simulation="third")])
+    assert ledger.outdated(file) == set()
+    assert list(json.loads(file.read_text())["simulations"]) == ["third"], "no row is of the first any more"

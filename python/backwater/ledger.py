@@ -20,7 +20,7 @@ from backwater._core import InputError
 from backwater.judge.claims import VERDICTS
 from backwater.results import Results
 
-FORMAT = 1
+FORMAT = 2
 LEDGER = "ledger.json"
 PREFACE = "preface.md"
 FINDINGS = "findings.md"
@@ -41,23 +41,35 @@ def rows(experiment: str, results: Results, command: str) -> list[Row]:
         "command": command,
         "version": results.manifest["version"],
         "commit": results.manifest.get("commit"),
-        "simulation": simulation(),
+        "simulation": next(iter(this())),
     }
     return [row | common for row in results.claims]
 
 
 @cache
-def simulation() -> str:
-    """Returns an identity of this simulator: 16 hex digits of SHA-256 over the digests of the smoke experiments.
+def this() -> dict[str, dict[str, str]]:
+    """Returns this simulator: the digest of each run of the smoke experiments, under an identity of all of them.
 
-    A row of a ledger that has another is of another simulator, whatever its version says.
+    The identity is 16 hex digits of SHA-256. A run is named by its experiment and its label.
     """
     from backwater.api import Experiment
 
-    digests = [
-        Experiment(path).simulate().digest for name, path in experiments.known().items() if name.startswith(SMOKE)
-    ]
-    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16]
+    smoke = {name: path for name, path in experiments.known().items() if name.startswith(SMOKE)}
+    runs = {
+        f"{name}: {run.label}": run.digest for name, path in smoke.items() for run in Experiment(path).simulate().runs
+    }
+    return {hashlib.sha256(json.dumps(runs, sort_keys=True).encode()).hexdigest()[:16]: runs}
+
+
+def outdated(path: Path) -> set[str]:
+    """Returns the experiments of a ledger whose rows are of a simulator with other results, whatever its version.
+
+    Runs that were added to the smoke experiments since change no result.
+    """
+    ledger = parsed(path)
+    (now,) = this().values()
+    same = {name for name, runs in ledger["simulations"].items() if runs.items() <= now.items()}
+    return {row["experiment"] for row in ledger["rows"] if row["simulation"] not in same}
 
 
 def read(path: Path) -> list[Row]:
@@ -66,13 +78,18 @@ def read(path: Path) -> list[Row]:
     # Errors
     `InputError` where the file is not a ledger.
     """
+    return parsed(path)["rows"]
+
+
+def parsed(path: Path) -> dict[str, Any]:
+    """Reads a ledger: its `rows`, and under `simulations` the runs of each simulator that a row is of."""
     if not path.exists():
-        return []
+        return {"simulations": {}, "rows": []}
     try:
         ledger = json.loads(path.read_text(encoding="utf-8"))
         if ledger["format"] != FORMAT:
             raise InputError(f"{path}: format {ledger['format']}: expected {FORMAT}")
-        return [dict(row) for row in ledger["rows"]]
+        return {"simulations": dict(ledger["simulations"]), "rows": [dict(row) for row in ledger["rows"]]}
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read as a ledger: {error}: expected a file that --ledger wrote") from error
     except (KeyError, TypeError) as error:
@@ -81,12 +98,17 @@ def read(path: Path) -> list[Row]:
 
 def merge(path: Path, new: list[Row]) -> None:
     """Replaces the rows of these experiments in the ledger, in the order of papers and figures."""
+    old = parsed(path)
     again = {row["experiment"] for row in new}
-    kept = [row for row in read(path) if row["experiment"] not in again]
+    kept = [row for row in old["rows"] if row["experiment"] not in again]
     order = {name: i for i, name in enumerate(in_order())}
     merged = sorted(kept + new, key=lambda row: order.get(row["experiment"], len(order)))
+    used = {row["simulation"] for row in merged}
+    known = old["simulations"] if used <= old["simulations"].keys() else old["simulations"] | this()
+    simulations = {name: runs for name, runs in known.items() if name in used}
+    text = json.dumps({"format": FORMAT, "simulations": simulations, "rows": merged}, indent=1, ensure_ascii=False)
     with disk.errors(path):
-        disk.write_whole(path, json.dumps({"format": FORMAT, "rows": merged}, indent=1, ensure_ascii=False) + "\n")
+        disk.write_whole(path, text + "\n")
 
 
 def in_order() -> list[str]:
