@@ -1,7 +1,7 @@
 //! Meters of every packet through a switch. They cost time, so they exist only where the scenario asks for them.
 
 use backwater_types::{Duration, Instant, Kind, Packet, PortId};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
 /// Meters of one switch.
@@ -24,6 +24,12 @@ impl Meters {
         if let Some(census) = &mut self.census {
             census.enter(port, packet.flow);
         }
+        self.pass(ingress, port, packet);
+    }
+
+    /// Records that a packet from `ingress` joined no queue of `port`, which was free and empty.
+    #[inline]
+    pub fn pass(&mut self, ingress: PortId, port: PortId, packet: &Packet) {
         if let Some(valleys) = &mut self.valleys {
             valleys.count(ingress, port, packet);
         }
@@ -95,7 +101,8 @@ impl Valleys {
 /// Exact number of flows with data at each port, for schemes whose switch does not know it.
 #[derive(Clone, Debug)]
 pub struct Census {
-    packets: HashMap<(PortId, u32), u32>,
+    /// `[port and flow]`: packets.
+    packets: FxHashMap<u64, u32>,
     /// `[port]`: flows with data.
     flows: Vec<u32>,
 }
@@ -103,11 +110,11 @@ pub struct Census {
 impl Census {
     /// Creates a census of `ports` ports.
     pub fn new(ports: usize) -> Census {
-        Census { packets: HashMap::new(), flows: vec![0; ports] }
+        Census { packets: FxHashMap::default(), flows: vec![0; ports] }
     }
 
     fn enter(&mut self, port: PortId, flow: u32) {
-        let packets = self.packets.entry((port, flow)).or_insert(0);
+        let packets = self.packets.entry(Census::key(port, flow)).or_insert(0);
         *packets += 1;
         self.flows[port as usize] += (*packets == 1) as u32;
     }
@@ -117,8 +124,17 @@ impl Census {
         self.flows[port as usize]
     }
 
+    #[inline]
+    fn key(port: PortId, flow: u32) -> u64 {
+        u64::from(port) << 32 | u64::from(flow)
+    }
+
+    /// Records that a packet left `port`. One that passed it did not enter.
     fn leave(&mut self, port: PortId, flow: u32) {
-        if let Entry::Occupied(mut entry) = self.packets.entry((port, flow)) {
+        if self.flows[port as usize] == 0 {
+            return;
+        }
+        if let Entry::Occupied(mut entry) = self.packets.entry(Census::key(port, flow)) {
             *entry.get_mut() -= 1;
             if *entry.get() == 0 {
                 entry.remove();
@@ -186,6 +202,40 @@ mod tests {
             let (low, high, n) = h.bins().next().unwrap();
             assert!(low <= ns && ns < high && n == 1, "{ns} in [{low}, {high})");
             assert!(high - low <= (ns / 16).max(1));
+        }
+    }
+
+    #[test]
+    fn a_census_knows_the_flows_that_wait_whether_or_not_others_pass() {
+        let mut meters = Meters { delays: None, scheduled: None, census: Some(Census::new(3)), valleys: None };
+        let mut queues: [Vec<u32>; 3] = Default::default();
+        let mut state = 1u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..20_000 {
+            let (port, flow) = (draw(3) as PortId, draw(5) as u32);
+            let queue = &mut queues[port as usize];
+            let packet = Packet { flow, ..Packet::NONE };
+            match draw(2) {
+                0 if queue.is_empty() => {
+                    // What passes is not entered, and leaves at once.
+                    meters.pass(0, port, &packet);
+                    meters.leave(Instant::ZERO, port, (flow, 0), Instant::ZERO);
+                }
+                0 => {
+                    let flow = queue.remove(draw(queue.len() as u64) as usize);
+                    meters.leave(Instant::ZERO, port, (flow, 0), Instant::ZERO);
+                }
+                _ => {
+                    queue.push(flow);
+                    meters.enter(0, port, &packet);
+                }
+            }
+            let waiting: std::collections::HashSet<_> = queues[port as usize].iter().collect();
+            let census = meters.census.as_ref().expect("it was asked for");
+            assert_eq!(census.flows(port) as usize, waiting.len());
         }
     }
 }

@@ -38,16 +38,16 @@ pub trait Outlets<E: Extension> {
     /// Schedules [`Driver::timer`] at `at`, in place of any earlier request; [`Instant::NEVER`]: cancels it. A
     /// redundant call is harmless.
     fn arm(&mut self, at: Instant);
-    /// Whether packets may bypass the queues of a free and empty port.
-    #[inline(always)]
-    fn lets_pass(&self) -> bool {
-        true
-    }
     /// Puts `frame` on the link of `port`, which is free. Returns when the link is free again.
     fn send(&mut self, now: Instant, port: PortId, frame: &Frame<E>, departed: &Departed) -> Instant;
-    /// Notifies that a packet joins a data queue, or bypasses it.
+    /// Notifies that a packet joins a data queue.
     #[inline(always)]
     fn enqueued(&mut self, _now: Instant, _joined: Joined, _frame: &Frame<E>) {}
+    /// Notifies that a packet bypasses a data queue, because its port is free and empty.
+    #[inline(always)]
+    fn passed(&mut self, now: Instant, joined: Joined, frame: &Frame<E>) {
+        self.enqueued(now, joined, frame);
+    }
     /// Notifies that a packet routed to `egress` was dropped on arrival.
     fn dropped(&mut self, now: Instant, egress: PortId, frame: &Frame<E>, reason: DropReason);
     /// Notifies that a packet that waited at `port` was dropped.
@@ -81,11 +81,10 @@ impl<D: DataPlane> Driver<D> {
     ) {
         let (as_data, upstream_queue) = (self.plane.queues_as_data(frame.kind), frame.upstream_queue);
         if out.is_free(now, egress)
-            && out.lets_pass()
             && let Some(queue) = self.plane.pass(now, frame, ingress, egress)
         {
             if as_data {
-                out.enqueued(now, Joined { ingress, egress, upstream_queue, queue, frame_on: None }, frame);
+                out.passed(now, Joined { ingress, egress, upstream_queue, queue, frame_on: None }, frame);
             }
             let queue = as_data.then_some(queue);
             out.send(now, egress, frame, &Departed { queue, entered: now, ..Departed::BESIDE_DATA });

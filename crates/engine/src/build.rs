@@ -11,15 +11,14 @@ use crate::switch_node::SwitchNode;
 use crate::typed_partition::{Exchange, TypedPartition};
 use crate::windows::Windows;
 use backwater_counters::link_meter::FlowsHeld;
-use backwater_counters::meters::{Census, DelayHistogram, Meters, ScheduledDelays, Valleys};
-use backwater_dataplane::{DataPlane, Grain, Shape};
+use backwater_counters::meters::Meters;
+use backwater_dataplane::{DataPlane, Shape};
 use backwater_fabric::blueprint::{Blueprint, HostPlan, SwitchPlan};
 use backwater_fabric::keys::FlowKeys;
-use backwater_fabric::ports;
 use backwater_fabric::sites::pint;
-use backwater_scenario::model::Scenario;
+use backwater_fabric::{ports, probes};
 use backwater_schemes::Switch;
-use backwater_types::{Duration, Instant};
+use backwater_types::Instant;
 use std::sync::Arc;
 
 /// Builds the partitions of a run: hosts `H` under `transport`, switches whose data planes `plane` makes, and an
@@ -123,41 +122,16 @@ impl Probes {
         Probes {
             classes: scenario.workload.len(),
             keys: FlowKeys::new(scenario),
-            hosts: (0..graph.hosts).map(|host| flows_held(scenario, table(graph.switch_of(host)))).collect(),
+            hosts: (0..graph.hosts).map(|host| probes::flows_held(scenario, table(graph.switch_of(host)))).collect(),
             switches: (graph.hosts..graph.nodes.len())
                 .map(|switch| SwitchProbes {
-                    flows_held: vec![flows_held(scenario, table(switch)); links[switch].len()]
+                    flows_held: vec![probes::flows_held(scenario, table(switch)); links[switch].len()]
                         .into_iter()
                         .flatten()
                         .collect(),
-                    meters: meters(setup, switch, &links[switch]),
+                    meters: probes::meters(scenario, graph, switch, &links[switch], setup.scheduled_level()),
                 })
                 .collect(),
         }
     }
-}
-
-/// Creates the meters of switch number `switch`, which has these links.
-fn meters(setup: &Setup, switch: usize, links: &[usize]) -> Option<Box<Meters>> {
-    let (measure, graph) = (&setup.scenario.measure, setup.graph);
-    let layer = |node: usize| graph.nodes[node].layer;
-    let peer_layer = |link: &usize| layer(graph.peer(*link, switch));
-    let scheduled = setup.scheduled_level().filter(|_| measure.queueing_delay);
-    (measure.active_flows || measure.queueing_delay || measure.valleys).then(|| {
-        Box::new(Meters {
-            delays: measure.queueing_delay.then(DelayHistogram::default),
-            scheduled: scheduled.map(|level| ScheduledDelays::new(level, links.iter().map(peer_layer).collect())),
-            census: measure.active_flows.then(|| Census::new(links.len())),
-            valleys: measure
-                .valleys
-                .then(|| Valleys::new(links.iter().map(|link| peer_layer(link) > layer(switch)).collect())),
-        })
-    })
-}
-
-/// Creates the record of flows paused at a port of this switch, or of a host beside it. `None` unless pause frames name
-/// flows and the scenario samples links.
-fn flows_held(scenario: &Scenario, table: &Switch) -> Option<FlowsHeld> {
-    let by_flow = table.grain() == Grain::Flow;
-    (scenario.measure.links > Duration::ZERO && by_flow).then(|| FlowsHeld::new(table.pausing().lapse))
 }

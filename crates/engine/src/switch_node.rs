@@ -364,12 +364,6 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
         self.links.agenda.wake_at(&mut self.transit.schedule, timer, self.links.armed);
     }
 
-    /// Packets pass no port unqueued if the switch is metered.
-    #[inline(always)]
-    fn lets_pass(&self) -> bool {
-        self.links.meters.is_none()
-    }
-
     #[inline(always)]
     fn send(&mut self, now: Instant, port: PortId, frame: &Frame<S::Extension>, departed: &Departed) -> Instant {
         let AtSwitch { links, transit, observer } = self;
@@ -397,6 +391,14 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
         self.observer.enqueued(now, self.links.id, joined, frame, &self.links.ports[joined.egress as usize].last);
         if let Some(meters) = &mut self.links.meters {
             meters.enter(joined.ingress, joined.egress, frame);
+        }
+    }
+
+    #[inline(always)]
+    fn passed(&mut self, now: Instant, joined: Joined, frame: &Frame<S::Extension>) {
+        self.observer.enqueued(now, self.links.id, joined, frame, &self.links.ports[joined.egress as usize].last);
+        if let Some(meters) = &mut self.links.meters {
+            meters.pass(joined.ingress, joined.egress, frame);
         }
     }
 

@@ -13,6 +13,7 @@
 //! | [`flow`], [`keys`] | flows, and the hashes by which switches tell them apart |
 //! | [`sites`] | path parameters of flows: line rate, window and base round trip |
 //! | [`paths`] | the longest delays of a network |
+//! | [`probes`] | meters of packets and pauses |
 //! | [`partition`] | assignment of nodes to threads |
 //! | [`hpcc`] | quantities that the public HPCC simulator computes from a network |
 
@@ -25,6 +26,7 @@ pub mod link_states;
 pub mod partition;
 pub mod paths;
 mod ports;
+pub mod probes;
 pub mod routes;
 pub mod sites;
 pub mod wire;

@@ -9,7 +9,6 @@ mod agenda;
 mod host;
 mod links;
 pub mod outside;
-mod probes;
 mod switch;
 pub mod watchdog;
 
@@ -23,7 +22,7 @@ use backwater_counters::SwitchView;
 use backwater_counters::link_meter::LinkCount;
 use backwater_counters::stats::{Drops, PortStats};
 use backwater_dataplane::{Assigned, DataPlane, Shape};
-use backwater_fabric::{Blueprint, network};
+use backwater_fabric::{Blueprint, network, ports, probes};
 use backwater_nic::Nic;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
@@ -111,9 +110,10 @@ impl<D: DataPlane<Extension = ()>, N: Nic<Frames>> Fabric<D, N> {
             HostNode::new(id, plan, probes::flows_held(scenario, beside), &mut shared)
         };
         let hosts: Vec<HostNode<N>> = hosts.map(host).collect();
+        let ports = ports(graph);
         let switches = blueprint.switches.into_iter().filter(|plan| nodes.contains(&plan.number)).map(|plan| {
             let plane = plane(&plan.shape, plan.table);
-            let meters = probes::meters(scenario, graph, plan.number);
+            let meters = probes::meters(scenario, graph, plan.number, &ports[plan.number], None);
             let probes = Probes { meters, flows_held: probes::flows_held(scenario, plan.table) };
             SwitchNode::new(plan, plane, probes, graph.hosts, blueprint.routes.clone(), &mut shared)
         });

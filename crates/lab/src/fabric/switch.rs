@@ -244,11 +244,6 @@ impl Outlets<()> for At<'_> {
         self.links.alarm.set(at, self.links.id, &mut self.shared.agenda);
     }
 
-    /// Packets pass no port unqueued if the switch is metered.
-    fn lets_pass(&self) -> bool {
-        self.links.meters.is_none()
-    }
-
     fn send(&mut self, now: Instant, port: PortId, frame: &Frame<()>, departed: &Departed) -> Instant {
         if let Some(meters) = &mut self.links.meters
             && departed.queue.is_some()
@@ -261,6 +256,12 @@ impl Outlets<()> for At<'_> {
     fn enqueued(&mut self, _now: Instant, joined: Joined, frame: &Frame<()>) {
         if let Some(meters) = &mut self.links.meters {
             meters.enter(joined.ingress, joined.egress, frame);
+        }
+    }
+
+    fn passed(&mut self, _now: Instant, joined: Joined, frame: &Frame<()>) {
+        if let Some(meters) = &mut self.links.meters {
+            meters.pass(joined.ingress, joined.egress, frame);
         }
     }
 

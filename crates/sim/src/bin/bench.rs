@@ -1,10 +1,11 @@
 //! Packet-hops per second and peak memory, one line per scenario: the 128-server Clos, and the 1024-server fat tree.
 //!
-//! `bench [--out FILE] [--filter TEXT] [--all] [--threads N] [--ms MILLISECONDS] [--follow SHARE]`. Each scenario runs
-//! in a separate process, which separates peak memory. Besides the rows listed here, every registered scheme has a
-//! short row `registry/SCHEME`, shown with `--all` or `--filter registry`. With `--follow 0.01` each scenario runs
-//! again with delay breakdowns of the slowest hundredth of its flows. The row then shows the ratio of the run times
-//! with and without breakdowns, each the shortest of five runs, taken in turn.
+//! `bench [--out FILE] [--filter TEXT] [--all] [--threads N] [--ms MILLISECONDS] [--set KEY=VALUE] [--follow SHARE]`. Each
+//! scenario runs in a separate process, which separates peak memory. `--set measure.active_flows=true` shows what a key
+//! of a scenario costs. Besides the rows listed here, every registered scheme has a short row `registry/SCHEME`, shown
+//! with `--all` or `--filter registry`. With `--follow 0.01` each scenario runs again with delay breakdowns of the
+//! slowest hundredth of its flows. The row then shows the ratio of the run times with and without breakdowns, each the
+//! shortest of five runs, taken in turn.
 
 use backwater_scenario::Scenario;
 use backwater_schemes::registry::PRESETS;
@@ -130,6 +131,8 @@ struct Options {
     /// Index of the only row to run, in this process.
     one: Option<usize>,
     ms: Option<f64>,
+    /// Keys of the scenarios that differ, as `KEY=VALUE`.
+    sets: Vec<String>,
     filter: String,
     all: bool,
     out: Option<String>,
@@ -137,8 +140,7 @@ struct Options {
     follow: Option<f64>,
 }
 
-const USAGE: &str =
-    "usage: bench [--filter TEXT] [--all] [--ms N] [--threads N] [--follow SHARE] [--out FILE] [--one ROW]";
+const USAGE: &str = "usage: bench [--filter TEXT] [--all] [--ms N] [--set KEY=VALUE] [--threads N] [--follow SHARE] [--out FILE] [--one ROW]";
 
 impl Options {
     /// Parses the arguments. The error describes the first wrong argument.
@@ -154,6 +156,7 @@ impl Options {
                 "--filter" => options.filter = value()?,
                 "--out" => options.out = Some(value()?),
                 "--threads" => options.threads = number(&name, value()?)?,
+                "--set" => options.sets.push(value()?),
                 "--ms" => options.ms = number(&name, value()?)?,
                 "--follow" => options.follow = number(&name, value()?)?,
                 "--one" => options.one = number(&name, value()?)?.filter(|row| *row < rows().count()),
@@ -168,17 +171,26 @@ impl Options {
 }
 
 fn main() -> ExitCode {
-    let Options { threads, one: row, ms, filter, all, out, follow } = match Options::parse(std::env::args().skip(1)) {
-        Ok(options) => options,
-        Err(wrong) => {
-            eprintln!("{wrong}\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
+    let Options { threads, one: row, ms, sets, filter, all, out, follow } =
+        match Options::parse(std::env::args().skip(1)) {
+            Ok(options) => options,
+            Err(wrong) => {
+                eprintln!("{wrong}\n{USAGE}");
+                return ExitCode::from(2);
+            }
+        };
     let threads = threads.unwrap_or(1);
     if let Some(row) = row {
-        println!("{}", one(row, threads, ms, follow));
-        return ExitCode::SUCCESS;
+        return match one(row, threads, ms, &sets, follow) {
+            Ok(measured) => {
+                println!("{measured}");
+                ExitCode::SUCCESS
+            }
+            Err(wrong) => {
+                eprintln!("{wrong}");
+                ExitCode::from(2)
+            }
+        };
     }
     let all = all || filter.starts_with(REGISTRY);
     let mut measured = Vec::new();
@@ -192,6 +204,7 @@ fn main() -> ExitCode {
         if let Some(ms) = ms {
             child.args(["--ms", &ms.to_string()]);
         }
+        child.args(sets.iter().flat_map(|set| ["--set", set]));
         if let Some(share) = follow {
             child.args(["--follow", &share.to_string()]);
         }
@@ -199,7 +212,7 @@ fn main() -> ExitCode {
         let text = String::from_utf8_lossy(&output.stdout);
         let Ok(row) = serde_json::from_str::<serde_json::Value>(&text) else {
             eprintln!("{scenario}/{scheme} failed:\n{}", String::from_utf8_lossy(&output.stderr));
-            return ExitCode::FAILURE;
+            return output.status.code().map_or(ExitCode::FAILURE, |code| ExitCode::from(code as u8));
         };
         println!(
             "{scenario:<16}{scheme:<20}{:>14}{:>16.2} M{:>11.0} MB{}",
@@ -217,8 +230,14 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs row number `i` in this process and measures it.
-fn one(i: usize, threads: usize, ms: Option<f64>, follow: Option<f64>) -> serde_json::Value {
+/// Runs row number `i` in this process and measures it. The error describes a wrong key.
+fn one(
+    i: usize,
+    threads: usize,
+    ms: Option<f64>,
+    sets: &[String],
+    follow: Option<f64>,
+) -> Result<serde_json::Value, backwater_scenario::Error> {
     let (name, scheme, workload, duration) = rows().nth(i).expect("the row exists");
     let duration = ms.map_or(duration.to_string(), |ms| format!("{ms} ms"));
     let (preset, profile) = scheme.split_once('@').unwrap_or((scheme, ""));
@@ -230,8 +249,7 @@ fn one(i: usize, threads: usize, ms: Option<f64>, follow: Option<f64>) -> serde_
     let text = format!(
         "scheme = \"{preset}\"\n{compat}{ties}{topology}{workload}\n[run]\nduration = \"{duration}\"\ndrain = {drain:.1}\n{flows}"
     );
-    let plan = backwater_scenario::load_str(&text, std::path::Path::new("."), "bench", &[], None)
-        .expect("bench scenarios are valid");
+    let plan = backwater_scenario::load_str(&text, std::path::Path::new("."), "bench", sets, None)?;
     let scenario = &plan.runs[0].scenario;
     let simulation = Simulation::new(scenario, threads);
     let start = Instant::now();
@@ -239,7 +257,7 @@ fn one(i: usize, threads: usize, ms: Option<f64>, follow: Option<f64>) -> serde_
     let seconds = start.elapsed().as_secs_f64();
     let peak_rss_mb = peak_rss_mb();
     let following = follow.map(|share| following(scenario, share, &outcome));
-    serde_json::json!({
+    Ok(serde_json::json!({
         "scenario": name,
         "scheme": scheme,
         "threads": threads,
@@ -253,7 +271,7 @@ fn one(i: usize, threads: usize, ms: Option<f64>, follow: Option<f64>) -> serde_
         "retransmitted": outcome.retransmitted.iter().map(|n| *n as u64).sum::<u64>(),
         "timeouts": outcome.timeout_reasons,
         "dropped": outcome.drops.iter().map(|d| d.packets.iter().sum::<u64>()).sum::<u64>(),
-    })
+    }))
 }
 
 /// Measures the run time with delay breakdowns of the slowest `share` of flows, over the run time without. Returns this
