@@ -169,6 +169,40 @@ def test_the_labs_threads_have_real_time_priority_where_the_system_allows_it(
     assert set(found.values()) == {os.SCHED_FIFO, os.SCHED_OTHER}, "programs and Python"
 
 
+def holds(process: int, file: Path) -> bool:
+    """Whether a descendant of a process has the file open."""
+    with contextlib.suppress(OSError):  # One that has just ended.
+        for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+            if any(opened.samefile(file) for opened in Path(f"/proc/{child}/fd").iterdir() if opened.exists()):
+                return True
+            if holds(int(child), file):
+                return True
+    return False
+
+
+@pytest.mark.usefixtures("allowed")
+@pytest.mark.parametrize("asked", [True, False], ids=["realtime", "otherwise"])
+def test_idle_processors_stay_awake_while_a_realtime_lab_runs(tmp_path: Path, asked: bool) -> None:
+    if not os.access(realtime.WAKING, os.W_OK):
+        pytest.skip("only root may keep processors awake, where the kernel has a file for it")
+    path = tmp_path / "four.toml"
+    path.write_text(SCENARIO)
+    lab = start(path, "--for", "60", *(["--realtime"] if asked else []))
+    until = time.monotonic() + 30
+    try:
+        while "fabric" not in policies(lab.pid) and lab.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        held = holds(lab.pid, realtime.WAKING)
+    finally:
+        ended = lab.poll()
+        lab.kill()
+        said = lab.communicate()[1]
+    if ended is not None:
+        assert "--realtime: the system allows no real-time priority" in said
+        pytest.skip("the system allows no real-time priority")
+    assert held == asked
+
+
 def test_a_priority_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     if sys.platform != "linux":
         pytest.skip("the lab is made of Linux namespaces")

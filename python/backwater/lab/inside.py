@@ -72,6 +72,8 @@ def main() -> int:
     _core.lab_follow_parent()
     if select.select([alive], [], [], 0)[0]:
         return 1  # Only the end of the parent closes the other end of the pipe. It was too early for a signal.
+    if asked.get("realtime"):
+        realtime.keep_processors_awake()
     try:
         return {"flows": flows, "measured": measured, "programs": programs}[asked["does"]](asked, events)
     except _core.InputError as error:
