@@ -19,7 +19,7 @@ RESULTS = ROOT / "docs" / "results"
 def row(claim: str, verdict: str, experiment: str = "bfc-fig9", **more: Any) -> dict[str, Any]:
     said = {"metric": "m", "says": "It is so.", "expected": "1 to 2", "measured": "1.5", "note": ""}
     run = {"seeds": [1], "scale": "quick", "command": "backwater reproduce x", "version": "1.2.3", "commit": "abc+"}
-    run["simulation"] = next(iter(ledger.this()))
+    run["simulation"] = ledger.this().identity
     return {"claim": claim, "verdict": verdict, "experiment": experiment, **said, **run, **more}
 
 
@@ -154,12 +154,16 @@ def test_a_result_that_changed_makes_rows_outdated_and_a_run_that_was_added_does
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "ledger.json"
-    monkeypatch.setattr(ledger, "this", lambda: {"first": {"smoke-bfc: bfc": "1"}})
+    monkeypatch.setattr(ledger, "this", lambda: ledger.Simulator("first", {"smoke-bfc: bfc": "1"}))
     ledger.merge(file, [row("bfc-fig9.1", "pass", simulation="first")])
     assert ledger.outdated(file) == set()
-    monkeypatch.setattr(ledger, "this", lambda: {"second": {"smoke-bfc: bfc": "1", "smoke-new: new": "2"}})
+    monkeypatch.setattr(
+        ledger, "this", lambda: ledger.Simulator("second", {"smoke-bfc: bfc": "1", "smoke-new: new": "2"})
+    )
     assert ledger.outdated(file) == set()
-    monkeypatch.setattr(ledger, "this", lambda: {"third": {"smoke-bfc: bfc": "3", "smoke-new: new": "2"}})
+    monkeypatch.setattr(
+        ledger, "this", lambda: ledger.Simulator("third", {"smoke-bfc: bfc": "3", "smoke-new: new": "2"})
+    )
     assert ledger.outdated(file) == {"bfc-fig9"}
     ledger.merge(file, [row("fs-fig3.1", "pass", "flowsail-fig3", simulation="third")])
     assert ledger.outdated(file) == {"bfc-fig9"}

@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from backwater import disk, experiments
 from backwater._core import InputError
@@ -41,33 +41,38 @@ def rows(experiment: str, results: Results, command: str) -> list[Row]:
         "command": command,
         "version": results.manifest["version"],
         "commit": results.manifest.get("commit"),
-        "simulation": next(iter(this())),
+        "simulation": this().identity,
     }
     return [row | common for row in results.claims]
 
 
-@cache
-def this() -> dict[str, dict[str, str]]:
-    """Returns this simulator: the digest of each run of the smoke experiments, under an identity of all of them.
+class Simulator(NamedTuple):
+    """What a simulator computes, whatever its version."""
 
-    The identity is 16 hex digits of SHA-256. A run is named by its experiment and its label.
-    """
+    identity: str
+    """16 hex digits of SHA-256 over `runs`."""
+    runs: dict[str, str]
+    """Digest of each run of the smoke experiments, by experiment and label."""
+
+
+@cache
+def this() -> Simulator:
+    """Runs the smoke experiments. Returns what this simulator computes."""
     from backwater.api import Experiment
 
     smoke = {name: path for name, path in experiments.known().items() if name.startswith(SMOKE)}
     runs = {
         f"{name}: {run.label}": run.digest for name, path in smoke.items() for run in Experiment(path).simulate().runs
     }
-    return {hashlib.sha256(json.dumps(runs, sort_keys=True).encode()).hexdigest()[:16]: runs}
+    return Simulator(hashlib.sha256(json.dumps(runs, sort_keys=True).encode()).hexdigest()[:16], runs)
 
 
 def outdated(path: Path) -> set[str]:
-    """Returns the experiments of a ledger whose rows are of a simulator with other results, whatever its version.
+    """Returns the experiments of a ledger whose rows a simulator with other results made.
 
-    Runs that were added to the smoke experiments since change no result.
+    A run that was added to the smoke experiments later changes no result.
     """
-    ledger = parsed(path)
-    (now,) = this().values()
+    ledger, now = parsed(path), this().runs
     same = {name for name, runs in ledger["simulations"].items() if runs.items() <= now.items()}
     return {row["experiment"] for row in ledger["rows"] if row["simulation"] not in same}
 
@@ -82,7 +87,7 @@ def read(path: Path) -> list[Row]:
 
 
 def parsed(path: Path) -> dict[str, Any]:
-    """Reads a ledger: its `rows`, and under `simulations` the runs of each simulator that a row is of."""
+    """Reads a ledger: its `rows`, and under `simulations`, by identity, the runs of each simulator that made a row."""
     if not path.exists():
         return {"simulations": {}, "rows": []}
     try:
@@ -104,8 +109,9 @@ def merge(path: Path, new: list[Row]) -> None:
     order = {name: i for i, name in enumerate(in_order())}
     merged = sorted(kept + new, key=lambda row: order.get(row["experiment"], len(order)))
     used = {row["simulation"] for row in merged}
-    known = old["simulations"] if used <= old["simulations"].keys() else old["simulations"] | this()
-    simulations = {name: runs for name, runs in known.items() if name in used}
+    simulations = {name: runs for name, runs in old["simulations"].items() if name in used}
+    if new:
+        simulations[this().identity] = this().runs
     text = json.dumps({"format": FORMAT, "simulations": simulations, "rows": merged}, indent=1, ensure_ascii=False)
     with disk.errors(path):
         disk.write_whole(path, text + "\n")

@@ -51,9 +51,9 @@ def use(names: tuple[str, ...], ended: Callable[[], bool] = lambda: False) -> No
 
 
 def keep_processors_awake() -> None:
-    """Keeps idle processors from sleep until this process ends, where the system lets it: mostly root alone.
+    """Keeps idle processors from sleep until this process ends. Without permission, which root has, it does nothing.
 
-    One that sleeps wakes late, in a virtual machine by milliseconds at times.
+    A processor that sleeps wakes late, in a virtual machine by milliseconds at times.
     """
     with contextlib.suppress(OSError):
         os.write(os.open(WAKING, os.O_WRONLY), struct.pack("i", 0))
