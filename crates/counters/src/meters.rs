@@ -129,7 +129,7 @@ impl Census {
         u64::from(port) << 32 | u64::from(flow)
     }
 
-    /// Records that a packet left `port`. One that passed it did not enter.
+    /// Records that a packet left `port`. A packet that passed the port was never counted: it leaves no trace.
     fn leave(&mut self, port: PortId, flow: u32) {
         if self.flows[port as usize] == 0 {
             return;
@@ -220,7 +220,7 @@ mod tests {
             let packet = Packet { flow, ..Packet::NONE };
             match draw(2) {
                 0 if queue.is_empty() => {
-                    // What passes is not entered, and leaves at once.
+                    // A packet that passes the port leaves at once, and the census never saw it enter.
                     meters.pass(0, port, &packet);
                     meters.leave(Instant::ZERO, port, (flow, 0), Instant::ZERO);
                 }
