@@ -4,7 +4,6 @@ use crate::link::{Transit, put_on_wire};
 use crate::node_by_node::InFlight;
 use crate::observe::{Joined, Observer, Timer, Transmission};
 use crate::schedule::{Agenda, EventName, Schedule};
-use backwater_counters::HeldQueue;
 use backwater_counters::link_meter::{FlowsHeld, LinkCount};
 use backwater_counters::meters::Meters;
 use backwater_counters::stats::{Drops, PauseStats, PortStats, Sent};
@@ -237,32 +236,6 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     /// Returns the packets sent by every port.
     pub fn sent(&self) -> impl Iterator<Item = Sent> {
         self.links.ports.iter().map(|port| port.sent)
-    }
-
-    /// Returns the queues of ports whose data may not leave.
-    pub fn held_queues(&self) -> Vec<HeldQueue> {
-        let held = |port: PortId| self.plane.readings().queued(port) > 0 && !self.plane.sendable(port);
-        let held: Vec<bool> = (0..self.links.ports.len() as PortId).map(held).collect();
-        let mut queues: Vec<HeldQueue> = Vec::new();
-        if !held.contains(&true) {
-            return queues;
-        }
-        self.plane.readings().visit(&mut |port, queue, packet, _| {
-            // FlowSail's marks belong to no flow.
-            if !held[port as usize] || packet.wire == 0 {
-                return;
-            }
-            if queues.last().is_none_or(|last| (last.port, last.queue) != (port, queue)) {
-                queues.push(HeldQueue { node: self.links.id as u32, port, queue, bytes: 0, flows: Vec::new() });
-            }
-            if let Some(last) = queues.last_mut() {
-                last.bytes += u64::from(packet.wire);
-                if !last.flows.contains(&packet.flow) {
-                    last.flows.push(packet.flow);
-                }
-            }
-        });
-        queues
     }
 
     /// Returns the number of flows with data at `port`, if it is counted.

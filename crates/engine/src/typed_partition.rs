@@ -9,7 +9,6 @@ use crate::partition::{HostTotals, Partition};
 use crate::schedule::Schedule;
 use crate::switch_node::SwitchNode;
 use crate::windows::Windows;
-use backwater_counters::HeldQueue;
 use backwater_counters::SwitchView;
 use backwater_counters::link_meter::LinkCount;
 use backwater_counters::meters::Meters;
@@ -188,10 +187,6 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchView for SwitchN
 
     fn active_flows(&self, port: PortId) -> Option<u32> {
         SwitchNode::active_flows(self, port)
-    }
-
-    fn held_queues(&self) -> Vec<HeldQueue> {
-        SwitchNode::held_queues(self)
     }
 
     fn drops(&self) -> &Drops {

@@ -6,7 +6,7 @@
 
 use crate::fabric::Fabric;
 use crate::frames::Frames;
-use backwater_counters::{DelayHistogram, Drops, PortStats};
+use backwater_counters::{DelayHistogram, Drops, HeldQueue, PortStats};
 use backwater_dataplane::{Assigned, DataPlane, Recirculated};
 use backwater_measure::link_samples::{LinkMeter, LinkSample};
 use backwater_measure::outcome::PoolRow;
@@ -121,10 +121,11 @@ impl Meter {
             .filter(|node| *node < self.graph.hosts)
             .map(|host| (host as u32, fabric.host_drops(host as u16)))
             .collect();
-        let (mut pools, mut recirculated) = (Vec::new(), Recirculated::default());
+        let (mut held, mut pools, mut recirculated) = (Vec::new(), Vec::new(), Recirculated::default());
         let (mut delays, mut valleys) = (Vec::new(), None);
         fabric.switches(&mut |switch| {
             drops.push((switch.number(), *switch.drops()));
+            held.append(&mut switch.held_queues());
             pools.extend(PoolRow::of(switch));
             recirculated = recirculated.with(switch.readings().recirculated());
             let Some(meters) = switch.take_meters() else { return };
@@ -135,7 +136,7 @@ impl Meter {
         });
         let packet_hops = fabric.packet_hops();
         let (samples, links) = (self.samples, self.links);
-        Measured { ports, drops, pools, recirculated, samples, links, delays, valleys, packet_hops, ended }
+        Measured { ports, drops, held, pools, recirculated, samples, links, delays, valleys, packet_hops, ended }
     }
 }
 
@@ -145,6 +146,8 @@ pub struct Measured {
     ports: Vec<AtPort>,
     /// Drops of each node.
     drops: Vec<(u32, Drops)>,
+    /// Queues whose data may not leave at the end.
+    held: Vec<HeldQueue>,
     pools: Vec<PoolRow>,
     recirculated: Recirculated,
     samples: Samples,
@@ -178,6 +181,7 @@ impl Measured {
                 outcome.take_port(place, &graph.links[link], [&from, &to, &total], assigned);
             }
             part.drops.into_iter().for_each(|(node, drops)| outcome.drops[node as usize] = drops);
+            outcome.held.extend(part.held);
             outcome.pools.extend(part.pools);
             outcome.recirculated = outcome.recirculated.with(part.recirculated);
             outcome.samples.join(part.samples);

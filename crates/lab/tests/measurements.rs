@@ -151,6 +151,9 @@ fn with_pauses_every_table_is_the_simulators() {
         if scheme != "bfc" {
             equal(&in_parts, &expected, &EVERY);
         }
+        assert_eq!(found.held, expected.held, "{scheme}");
+        assert_eq!(in_parts.held.len(), expected.held.len(), "{scheme}");
+        assert_eq!(found.held.is_empty(), scheme == "bfc", "the core's port is paused as a whole, or its one queue");
         let held = PORTS.map(|port| of_link(&found, port)[2]);
         assert!(held[0] != held[1] && held[1] != held[3] && held[2] == 0.0 && held[4] == 0.0, "{scheme}: {held:?}");
         assert!([0, 1, 3].iter().all(|port| held[*port] > 1e8), "{scheme}: {held:?}");

@@ -1,10 +1,10 @@
 //! A switch of the fabric: a data plane with its links and routes.
 
 use crate::fabric::links::{Alarm, Port, Shared, lose};
+use backwater_counters::SwitchView;
 use backwater_counters::link_meter::{FlowsHeld, LinkCount};
 use backwater_counters::meters::Meters;
 use backwater_counters::stats::{Drops, PauseStats, PortStats};
-use backwater_counters::{HeldQueue, SwitchView};
 use backwater_dataplane::{DataPlane, Departed, Discarded, Driver, Joined, Outlets, Readings};
 use backwater_fabric::SwitchPlan;
 use backwater_fabric::choice::Choice;
@@ -205,10 +205,6 @@ impl<D: DataPlane<Extension = ()>> SwitchView for SwitchNode<D> {
             Some(census) => Some(census.flows(port)),
             None => self.driver.readings().active_flows(port),
         }
-    }
-
-    fn held_queues(&self) -> Vec<HeldQueue> {
-        Vec::new()
     }
 
     fn drops(&self) -> &Drops {
