@@ -3,11 +3,12 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`outcome`] | all measurements of one run |
+//! | [`outcome`], [`flow_row`] | all measurements of one run |
 //! | [`samples`], [`link_samples`] | tables of samples |
 //! | [`records`] | records on request: waits, rates and events |
 //! | [`tables`], [`columns`] | the outcome as columns |
 //! | [`summary`], [`ending`] | the outcome in numbers, and how the run ended |
+//! | [`slowdowns`] | counted flows by workload and size |
 //! | [`digest`] | hashes of the outcome |
 //! | [`ideal`] | completion times on an idle network |
 //! | [`estimate`], [`preview`] | cost of a run, its network and its flows, beforehand |
@@ -16,12 +17,14 @@ pub mod columns;
 pub mod digest;
 pub mod ending;
 pub mod estimate;
+pub mod flow_row;
 pub mod ideal;
 pub mod link_samples;
 pub mod outcome;
 pub mod preview;
 pub mod records;
 pub mod samples;
+pub mod slowdowns;
 pub mod summary;
 pub mod tables;
 

@@ -1,9 +1,11 @@
 //! The outcome of a run: times of every flow, counters of every port, samples, and their digest.
 
+pub use crate::flow_row::FlowRow;
 use crate::ideal::Ideal;
 use crate::link_samples::LinkSample;
 use crate::records::Recorded;
 use crate::samples::Samples;
+use crate::slowdowns::Counted;
 pub use backwater_counters::HeldQueue;
 use backwater_counters::SwitchView;
 use backwater_counters::meters::DelayHistogram;
@@ -14,9 +16,10 @@ use backwater_dataplane::{Assigned, Pool, PoolCounts, Recirculated};
 use backwater_fabric::hpcc::network::BaseTimes;
 use backwater_scenario::model::{Scenario, Slowdown};
 use backwater_scenario::topology::{Graph, Link};
-use backwater_traffic::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
+use backwater_traffic::{ENDLESS, FlowKeys, Traffic, counted_window};
 use backwater_types::{BitsPerSec, Instant};
 use serde_json::{Value, json};
+use std::sync::OnceLock;
 
 /// All measurements of one run.
 pub struct Outcome {
@@ -72,6 +75,8 @@ pub struct Outcome {
     pub digest: Digests,
     /// Records made on request; the digests do not cover them.
     pub recorded: Recorded,
+    /// The counted flows, once they are asked for.
+    counted: OnceLock<Counted>,
 }
 
 /// Measurements of one port.
@@ -129,28 +134,6 @@ impl PoolRow {
     }
 }
 
-/// A flow with its results.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowRow {
-    /// The flow.
-    pub flow: Flow,
-    /// Arrival of the last byte at the receiver, or [`Instant::NEVER`].
-    pub received: Instant,
-    /// Arrival of the last acknowledgement at the sender, or [`Instant::NEVER`].
-    pub acknowledged: Instant,
-    /// Retransmitted packets.
-    pub retransmitted: u32,
-    /// Timeouts of TCP.
-    pub timeouts: u16,
-    /// Completion time on an idle network, picoseconds, by the definition of slowdown that the scenario asks for.
-    pub ideal: u64,
-    /// Completion time over ideal; `NaN` if unfinished.
-    pub slowdown: f64,
-    /// Whether the flow is counted: it has a finite size, and it arrived in the counted window or later. A flow of a
-    /// collective that never started counts too.
-    pub counted: bool,
-}
-
 /// Hashes of a run's tables, in hex.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Digests {
@@ -197,6 +180,7 @@ impl Outcome {
             held: Vec::new(),
             digest: Digests::default(),
             recorded: Recorded::default(),
+            counted: OnceLock::new(),
         }
     }
 
@@ -306,6 +290,11 @@ impl Outcome {
                 counted: flow.at >= warm && flow.size != ENDLESS,
             }
         })
+    }
+
+    /// Returns the counted flows. They are counted once, so the run has ended.
+    pub fn counted(&self) -> &Counted {
+        self.counted.get_or_init(|| Counted::of(&self.scenario, self.flows()))
     }
 
     /// Name of workload number `class`.

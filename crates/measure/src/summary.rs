@@ -1,74 +1,18 @@
 //! The summary of a run, as one page of JSON.
 
 use crate::ending;
-use crate::outcome::{FlowRow, Outcome};
+use crate::outcome::Outcome;
+use crate::slowdowns::{Arrived, Bin, Counted, nearest_rank, ranked};
 use backwater_counters::Credits;
 use backwater_counters::meters::DelayHistogram;
 use backwater_counters::stats::PauseStats;
 use backwater_dataplane::Recirculated;
 use backwater_scenario::Scenario;
-use backwater_scenario::model::{Slowdown, Transport, Workload};
+use backwater_scenario::model::{Transport, Workload};
 use backwater_traffic::load::{Load, realised};
 use backwater_traffic::{Traffic, counted_window};
 use backwater_types::{DropReason, Instant};
 use serde_json::{Value, json};
-
-/// Slowdowns of the counted flows of one workload and size bin.
-#[derive(Clone, Debug)]
-pub struct Bin {
-    /// Workload number.
-    pub class: usize,
-    /// Lower end of sizes, exclusive, payload bytes.
-    pub low: u64,
-    /// Upper end of sizes, inclusive, payload bytes; `u64::MAX` for none.
-    pub high: u64,
-    /// Number of flows that have not finished.
-    pub unfinished: u64,
-    /// Slowdowns of the flows that have finished, ascending.
-    pub slowdowns: Vec<f64>,
-    /// Mean slowdown, summed in order of arrival.
-    pub mean: f64,
-    /// Completion times minus the ideal, picoseconds, ascending. Negative values occur where the ideal is an estimate.
-    pub excess: Vec<i64>,
-}
-
-impl Bin {
-    /// Creates a bin without flows.
-    fn new(class: usize, low: u64, high: u64) -> Bin {
-        Bin { class, low, high, unfinished: 0, slowdowns: Vec::new(), mean: 0.0, excess: Vec::new() }
-    }
-
-    /// Percentile of slowdown: the smallest slowdown that `percent` per cent of the flows do not exceed. `NaN` without
-    /// flows.
-    pub fn percentile(&self, percent: usize) -> f64 {
-        ranked(&self.slowdowns, percent).copied().unwrap_or(f64::NAN)
-    }
-
-    /// Percentile of the excess, nanoseconds.
-    fn excess_percentile(&self, percent: usize) -> f64 {
-        ranked(&self.excess, percent).map_or(f64::NAN, |ps| *ps as f64 / 1e3)
-    }
-
-    /// Mean excess, nanoseconds.
-    fn mean_excess(&self) -> f64 {
-        self.excess.iter().sum::<i64>() as f64 / self.excess.len() as f64 / 1e3
-    }
-
-    fn sort(&mut self) {
-        self.slowdowns.sort_unstable_by(f64::total_cmp);
-        self.excess.sort_unstable();
-    }
-}
-
-/// Percentile by nearest rank: the smallest value that `percent` per cent of the values do not exceed.
-fn ranked<T>(sorted: &[T], percent: usize) -> Option<&T> {
-    sorted.get(nearest_rank(sorted.len() as u64, percent as u64) as usize)
-}
-
-/// Index of a percentile in `n` sorted values.
-fn nearest_rank(n: u64, percent: u64) -> u64 {
-    (n * percent).div_ceil(100).saturating_sub(1)
-}
 
 /// Index of the histogram bin that contains a percentile of `all` values.
 fn ranked_bin(mut counts: impl Iterator<Item = u64>, all: u64, percent: u64) -> Option<usize> {
@@ -80,36 +24,6 @@ fn ranked_bin(mut counts: impl Iterator<Item = u64>, all: u64, percent: u64) -> 
     })
 }
 
-/// Collects the size bins of every workload with counted flows. Empty bins are left out.
-pub fn bins(outcome: &Outcome) -> Vec<Bin> {
-    let mut edges: Vec<u64> = outcome.scenario.measure.size_bins.iter().map(|b| b.0).collect();
-    edges.push(u64::MAX);
-    let classes = outcome.scenario.workload.len();
-    let mut bins: Vec<Bin> = (0..classes)
-        .flat_map(|class| {
-            let lows = std::iter::once(0).chain(edges.iter().copied());
-            lows.zip(edges.clone()).map(move |(low, high)| Bin::new(class, low, high))
-        })
-        .collect();
-    for row in outcome.flows().filter(|row| row.counted) {
-        let bin = edges.partition_point(|high| *high < row.flow.size);
-        let bin = &mut bins[row.flow.class as usize * edges.len() + bin];
-        if row.slowdown.is_nan() {
-            bin.unfinished += 1;
-        } else {
-            bin.mean += row.slowdown;
-            bin.slowdowns.push(row.slowdown);
-            bin.excess.push(excess(outcome, &row));
-        }
-    }
-    for bin in &mut bins {
-        bin.mean /= bin.slowdowns.len() as f64;
-        bin.sort();
-    }
-    bins.retain(|bin| bin.unfinished > 0 || !bin.slowdowns.is_empty());
-    bins
-}
-
 /// Counts the egress ports that are part of a cyclic buffer dependency, by routes and backpressure; 0 if no deadlock is
 /// possible.
 fn deadlock(scenario: &Scenario) -> Value {
@@ -117,52 +31,25 @@ fn deadlock(scenario: &Scenario) -> Value {
     json!({ "ports": components.iter().sum::<usize>(), "components": components.len() })
 }
 
-/// Completion time of a finished flow minus its ideal, picoseconds, by the definition of slowdown that the scenario
-/// asks for.
-fn excess(outcome: &Outcome, row: &FlowRow) -> i64 {
-    let end = match outcome.scenario.measure.slowdown {
-        Slowdown::Exact => row.received,
-        Slowdown::BfcScript | Slowdown::HpccSim => row.acknowledged,
-    };
-    end.since(row.flow.at).0 as i64 - row.ideal as i64
-}
-
-/// Merges the bins of one workload into one bin over all sizes.
-fn all_sizes(bins: &[Bin], class: usize) -> Option<Bin> {
-    let mut of_class = bins.iter().filter(|bin| bin.class == class).peekable();
-    of_class.peek()?;
-    let mut all = Bin::new(class, 0, u64::MAX);
-    for bin in of_class {
-        all.unfinished += bin.unfinished;
-        all.mean += bin.slowdowns.iter().sum::<f64>();
-        all.slowdowns.extend(&bin.slowdowns);
-        all.excess.extend(&bin.excess);
-    }
-    all.mean /= all.slowdowns.len() as f64;
-    all.sort();
-    Some(all)
-}
-
 /// Computes the summary of a run.
 pub fn summary(outcome: &Outcome) -> Value {
-    let bins = bins(outcome);
-    let classes = outcome.scenario.workload.len();
+    let Counted { bins, all, .. } = outcome.counted();
     let mut slowdown: Vec<Value> = bins.iter().map(|bin| bin_json(outcome, bin, false)).collect();
-    slowdown.extend((0..classes).filter_map(|c| all_sizes(&bins, c)).map(|bin| bin_json(outcome, &bin, true)));
-    let totals = Totals::of(outcome);
-    let unfinished = bins.iter().map(|b| b.unfinished).sum::<u64>();
+    slowdown.extend(all.iter().map(|bin| bin_json(outcome, bin, true)));
+    let finished = bins.iter().map(|bin| bin.flows).sum::<u64>();
+    let unfinished = bins.iter().map(|bin| bin.unfinished).sum::<u64>();
     json!({
         "complete": ending::complete(outcome, unfinished),
         "ending": ending::ending(outcome, unfinished),
         "deadlock": deadlock(&outcome.scenario),
         "flows": {
             "total": outcome.received.len(),
-            "counted": bins.iter().map(|b| b.unfinished + b.slowdowns.len() as u64).sum::<u64>(),
-            "finished": bins.iter().map(|b| b.slowdowns.len()).sum::<usize>(),
+            "counted": finished + unfinished,
+            "finished": finished,
             "unfinished": unfinished,
             "retransmitted_packets": outcome.retransmitted.iter().map(|n| *n as u64).sum::<u64>(),
         },
-        "load": totals.load(outcome),
+        "load": load(outcome),
         "core_utilisation": core_utilisation(outcome),
         "slowdown": slowdown,
         "buffer": buffer(outcome),
@@ -181,27 +68,28 @@ pub fn summary(outcome: &Outcome) -> Value {
         "collectives": collectives(outcome),
         "queueing_delay": queueing_delay(outcome),
         "scheduled_delay": scheduled_delay(outcome),
-        "throughput": totals.throughput(outcome),
+        "throughput": throughput(outcome),
         "packet_hops": outcome.packet_hops,
         "sim_time_ps": outcome.ended.0,
     })
 }
 
 fn bin_json(outcome: &Outcome, bin: &Bin, all: bool) -> Value {
+    let [p50, p95, p99] = bin.percentiles.map(finite);
     let upper = if bin.high == u64::MAX { "inf".into() } else { bin.high.to_string() };
     json!({
         "class": outcome.class(bin.class),
         "bin": if all { "all".into() } else { format!("({},{upper}]", bin.low) },
         "size_low_bytes": bin.low,
         "size_high_bytes": (bin.high != u64::MAX).then_some(bin.high),
-        "flows": bin.slowdowns.len(),
+        "flows": bin.flows,
         "unfinished": bin.unfinished,
         "mean": finite(bin.mean),
-        "p50": finite(bin.percentile(50)),
-        "p95": finite(bin.percentile(95)),
-        "p99": finite(bin.percentile(99)),
-        "mean_excess_ns": finite(bin.mean_excess()),
-        "p99_excess_ns": finite(bin.excess_percentile(99)),
+        "p50": p50,
+        "p95": p95,
+        "p99": p99,
+        "mean_excess_ns": finite(bin.mean_excess_ns),
+        "p99_excess_ns": finite(bin.p99_excess_ns),
     })
 }
 
@@ -209,50 +97,33 @@ fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
 
-/// Counted flows and bytes that arrived in the counted window, `[workload]`.
-struct Totals {
-    flows: Vec<u64>,
-    bytes: Vec<u64>,
-    seconds: f64,
+/// Reports for each workload the requested load, the realised load of the same capacity, and whether they agree within
+/// the sampling error.
+fn load(outcome: &Outcome) -> Vec<Value> {
+    let row = |(i, workload): (usize, &Workload)| {
+        let Arrived { flows, bytes } = outcome.counted().arrived[i];
+        let offered = bytes as f64 * 8.0 / window_seconds(outcome);
+        let load = Load::of(&outcome.scenario, workload, &outcome.graph, flows, bytes);
+        // A cancelled run has not received its full load.
+        let load = load.filter(|_| outcome.complete);
+        json!({
+            "class": outcome.class(i),
+            "asked": asked(workload),
+            "realised": realised(&outcome.scenario, workload, &outcome.graph, offered),
+            "sampling_error": load.map(|load| load.sampling_error),
+            "as_asked": load.map(|load| load.is_as_asked()),
+            "flows": flows,
+            "offered_bps": offered,
+        })
+    };
+    outcome.scenario.workload.iter().enumerate().map(row).collect()
 }
 
-impl Totals {
-    fn of(outcome: &Outcome) -> Totals {
-        let (warm, until) = counted_window(&outcome.scenario);
-        let classes = outcome.scenario.workload.len();
-        let (mut flows, mut bytes) = (vec![0; classes], vec![0; classes]);
-        for row in outcome.flows().filter(|row| row.counted && row.flow.at < until) {
-            flows[row.flow.class as usize] += 1;
-            bytes[row.flow.class as usize] += row.flow.size;
-        }
-        Totals { flows, bytes, seconds: until.since(warm).as_secs_f64() }
-    }
-
-    /// Reports for each workload the requested load, the realised load of the same capacity, and whether they agree
-    /// within the sampling error.
-    fn load(&self, outcome: &Outcome) -> Vec<Value> {
-        let row = |(i, workload): (usize, &Workload)| {
-            let offered = self.bytes[i] as f64 * 8.0 / self.seconds;
-            let load = Load::of(&outcome.scenario, workload, &outcome.graph, self.flows[i], self.bytes[i]);
-            // A cancelled run has not received its full load.
-            let load = load.filter(|_| outcome.complete);
-            json!({
-                "class": outcome.class(i),
-                "asked": asked(workload),
-                "realised": realised(&outcome.scenario, workload, &outcome.graph, offered),
-                "sampling_error": load.map(|load| load.sampling_error),
-                "as_asked": load.map(|load| load.is_as_asked()),
-                "flows": self.flows[i],
-                "offered_bps": offered,
-            })
-        };
-        outcome.scenario.workload.iter().enumerate().map(row).collect()
-    }
-
-    fn throughput(&self, outcome: &Outcome) -> Vec<Value> {
-        let row = |(i, bytes): (usize, &u64)| json!({ "class": outcome.class(i), "goodput_bps": *bytes as f64 * 8.0 / self.seconds });
-        outcome.goodput.iter().enumerate().map(row).collect()
-    }
+fn throughput(outcome: &Outcome) -> Vec<Value> {
+    let seconds = window_seconds(outcome);
+    let row =
+        |(i, bytes): (usize, &u64)| json!({ "class": outcome.class(i), "goodput_bps": *bytes as f64 * 8.0 / seconds });
+    outcome.goodput.iter().enumerate().map(row).collect()
 }
 
 fn asked(workload: &Workload) -> Option<f64> {

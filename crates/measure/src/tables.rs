@@ -7,7 +7,7 @@ use crate::records::events::{Event, What};
 use crate::records::rates::Rate;
 use crate::records::waits::{Wait, Why};
 use crate::samples::Samples;
-use crate::summary::{Bin, bins};
+use crate::slowdowns::Bin;
 use backwater_counters::meters::DelayHistogram;
 use backwater_traffic::counted_window;
 use backwater_types::DropReason;
@@ -73,7 +73,7 @@ pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
     }
     let bins_of_delay = |delays: &DelayHistogram| delays.bins().collect::<Vec<_>>();
     Some(match name {
-        "slowdown" => Slowdown::columns(bins(outcome), &()),
+        "slowdown" => Slowdown::columns(outcome.counted().bins.iter().copied(), &()),
         "links" => Links::columns(&outcome.links, &peers),
         "mmus" => Mmus::columns(&outcome.pools, &()),
         "ports" => {
@@ -124,12 +124,12 @@ table! {
         class: cat, "", "workload" => bin.class as u16;
         size_low_bytes: u64, "B", "sizes above this" => bin.low;
         size_high_bytes: u64, "B", "sizes up to this; none: no upper end" => bin.high;
-        flows: u64, "", "counted flows that finished" => bin.slowdowns.len() as u64;
+        flows: u64, "", "counted flows that finished" => bin.flows;
         unfinished: u64, "", "counted flows that did not" => bin.unfinished;
         mean: f64, "", "mean slowdown" => bin.mean;
-        p50: f64, "", "median slowdown" => bin.percentile(50);
-        p95: f64, "", "95th percentile" => bin.percentile(95);
-        p99: f64, "", "99th percentile" => bin.percentile(99);
+        p50: f64, "", "median slowdown" => bin.percentiles[0];
+        p95: f64, "", "95th percentile" => bin.percentiles[1];
+        p99: f64, "", "99th percentile" => bin.percentiles[2];
     }
 }
 
