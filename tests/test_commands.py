@@ -110,6 +110,20 @@ def test_version_and_help_import_little(words: list[str]) -> None:
     assert done.stdout.splitlines()[-1] == "exit 0 imported []", done.stdout + done.stderr
 
 
+def test_a_run_starts_before_numpy_and_arrow_are_there(smoke: Path, tmp_path: Path) -> None:
+    """Their import would take longer than a short run."""
+    code = (
+        "import sys\nfrom pathlib import Path\n"
+        "from backwater import Experiment, sweep\nfrom backwater.cli import experiment\n"
+        "making = Experiment(sys.argv[1]).making(Path(sys.argv[2]))\nmaking.open(sweep.Watch())\n"
+        "run = sweep.start(making.jobs[0])\n"
+        "print([name for name in ('numpy', 'pyarrow') if name in sys.modules])"
+    )
+    words = [str(smoke), str(tmp_path / "run")]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[]\n", done.stdout + done.stderr
+
+
 def test_everything_is_imported_before_a_command_works() -> None:
     """Threads must not meet in a module's first use."""
     code = (

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from backwater import _core, disk, tables
+from backwater.arrays import pa
 from backwater.ranges import EVENTS_AT_MOST
 
 TABLES = (".parquet", ".arrow")

@@ -14,11 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from backwater import _core, disk, tables
+from backwater.arrays import np, pa, pc
 
 FLOWS_MAX = 20_000
 """Most flows that are followed. If there are more, the slowest are followed, and their number is reported."""

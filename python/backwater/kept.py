@@ -17,10 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import pyarrow.compute as pc
-
 from backwater import disk, tables
 from backwater._core import InputError
+from backwater.arrays import pc
 from backwater.explain import Explained, Tail, receivers_of
 from backwater.results import MANIFEST, UNSEALED, Results, Run, parsed, sealed
 from backwater.staging import Staging

@@ -23,10 +23,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from backwater import suggest, summaries, tables
 from backwater._core import InputError
+from backwater.arrays import pa
 from backwater.disk import sha256
 from backwater.explain import Explained, Progress, Tail, again, numbered
 

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-import pyarrow as pa
-
+from backwater.arrays import pa
 from backwater.tables import Column
 
 TABLE = "summary"
@@ -42,8 +41,8 @@ NAMED_BY = {
 """What tells the rows of a list from one another, and stands in the name of their columns."""
 LISTED = ("ending.held", "ending.cycle", "facts")
 """Not numbers of a run but lists of some length: they stay in `summary.json`."""
-ARROW = {"string": pa.string(), "bool": pa.bool_(), "i64": pa.int64(), "f64": pa.float64()}
-NAMES = {name: str(kind) for name, kind in ARROW.items()}
+ARROW = {"string": "string", "bool": "bool", "i64": "int64", "f64": "double"}
+"""Arrow's name of each documented type."""
 
 
 def column(name: str, kind: str, unit: str | None, description: str) -> Column:
@@ -169,7 +168,10 @@ def of(runs: Sequence[Run]) -> pa.Table:
         "scheme": pa.array([run.scheme for run in runs], pa.string()),
         "seed": pa.array(seeds, pa.int64()),
     }
-    values = {name: pa.array([row.get(name) for row in rows], ARROW[one["type"]]) for name, one in found.items()}
+    values = {
+        name: pa.array([row.get(name) for row in rows], pa.type_for_alias(ARROW[one["type"]]))
+        for name, one in found.items()
+    }
     notes = {name: {"unit": one["unit"] or "", "description": one["description"]} for name, one in found.items()}
     every = {**head, **{name: array for name, array in axes.items() if name not in head}, **values}
     schema = pa.schema([pa.field(name, array.type, metadata=notes.get(name)) for name, array in every.items()])

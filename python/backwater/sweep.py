@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-from backwater import _core, capture, events, memory
+from backwater import _core, arrays, capture, events, memory
 from backwater.compute import running
 from backwater.ranges import THREADS_MAX
 from backwater.results import Run
@@ -252,6 +252,7 @@ class Sweep:
             job.run = start(job) if self.cluster is None else self.cluster.start(job.scenario_json)
             job.state = "running"
             self.active.append(chosen)
+            arrays.load_meanwhile()
             threading.Thread(target=follow, args=(batch, job, self.ends), daemon=True).start()
             self.watch.on_start(job)
 

@@ -11,21 +11,18 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Protocol, TypedDict
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Any, Protocol, TypedDict
 
 from backwater import _core
+from backwater.arrays import np, pa, pq
 
 SCHEMA_VERSION = "2"
 ROWS_PER_GROUP = 1 << 18  # 60 bytes a flow: 16 MB at a time.
 
 NUMPY = {"u64": "<u8", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
-ARROW = {"u64": pa.int64(), "u32": pa.int64(), "u16": pa.int32(), "u8": pa.int32(), "f64": pa.float64()}
-"""Signed, so that a difference of two can be negative; nothing comes near the top bit."""
-NULL_U64 = np.uint64(2**64 - 1)
+ARROW = {"u64": "int64", "u32": "int64", "u16": "int32", "u8": "int32", "f64": "double"}
+"""Arrow's name of each type. Signed, so that a difference of two can be negative; nothing comes near the top bit."""
+NULL_U64 = 2**64 - 1
 NO_CODE = 2**16 - 1
 
 
@@ -67,13 +64,12 @@ def write(outcome: Outcome, table: str, path: Path, scenario_digest: str) -> int
         for batch in batches(outcome, table):
             if writer is None:
                 schema = batch.schema.with_metadata(metadata)
-                writer = pq.ParquetWriter(
-                    path, schema, compression="zstd", compression_level=1, write_page_checksum=True
-                )
+                writer = pq.ParquetWriter(path, schema, **stored(schema))
             writer.write_batch(batch.replace_schema_metadata(metadata))
             rows += batch.num_rows
         if writer is None:
-            pq.write_table(empty(table).replace_schema_metadata(metadata), path, write_page_checksum=True)
+            nothing = empty(table).replace_schema_metadata(metadata)
+            pq.write_table(nothing, path, **stored(nothing.schema))
     finally:
         if writer is not None:
             writer.close()
@@ -86,7 +82,21 @@ def write_table(table: pa.Table, path: Path) -> None:
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)
     else:
-        pq.write_table(table, path, compression="zstd", compression_level=1, write_page_checksum=True)
+        pq.write_table(table, path, **stored(table.schema))
+
+
+def stored(schema: pa.Schema) -> dict[str, Any]:
+    """Returns how Parquet stores these columns. Numbers have no dictionary: few of them come twice."""
+    whole = [field.name for field in schema if pa.types.is_integer(field.type)]
+    broken = [field.name for field in schema if pa.types.is_floating(field.type)]
+    encodings = dict.fromkeys(whole, "DELTA_BINARY_PACKED") | dict.fromkeys(broken, "BYTE_STREAM_SPLIT")
+    return {
+        "compression": "zstd",
+        "compression_level": 1,
+        "write_page_checksum": True,
+        "use_dictionary": [name for name in schema.names if name not in encodings],
+        "column_encoding": encodings,
+    }
 
 
 def read(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
@@ -121,7 +131,7 @@ def empty(table: str) -> pa.Table:
 
 def arrow_type(kind: str) -> pa.DataType:
     """Returns the Arrow type of a documented type. `cat` is text with few values."""
-    return pa.dictionary(pa.int32(), pa.string()) if kind == "cat" else ARROW[kind]
+    return pa.dictionary(pa.int32(), pa.string()) if kind == "cat" else pa.type_for_alias(ARROW[kind])
 
 
 def kinds(table: str) -> list[tuple[str, str]]:
@@ -142,7 +152,7 @@ def to_arrow(kind: str, data: bytes, categories: pa.Array | None) -> pa.Array:
     elif kind == "f64":
         null = np.isnan(values)
     else:
-        return pa.array(values.astype(ARROW[kind].to_pandas_dtype()))
+        return pa.array(values.astype(arrow_type(kind).to_pandas_dtype()))
     return pa.array(values, mask=null if null.any() else None)
 
 

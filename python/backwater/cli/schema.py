@@ -62,4 +62,4 @@ def schema(
 
 def shown(kind: str) -> str:
     """Returns a column's type as in Arrow. `cat` is text with few values."""
-    return str(tables.ARROW[kind]) if kind in tables.ARROW else {"cat": "string", **summaries.NAMES}.get(kind, kind)
+    return {"cat": "string", **tables.ARROW, **summaries.ARROW}.get(kind, kind)

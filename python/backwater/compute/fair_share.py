@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import numpy as np
-
+from backwater.arrays import Floats, Integers, np
 from backwater.compute.computation import Computation, Values, choice, duration, number, rate, sizes, whole
-from backwater.compute.fluid import ARRIVALS, Array, Counts, gaps, trajectory
+from backwater.compute.fluid import ARRIVALS, gaps, trajectory
 from backwater.compute.sizes import Sizes
 
 WARMUP = 0.1
@@ -28,7 +27,7 @@ KEPT = 2
 @lru_cache(maxsize=KEPT)
 def crossing(
     sizes: Sizes, rate: float, load: float, flows: int, arrivals: str, sigma: float, seed: int
-) -> tuple[Array, Counts]:
+) -> tuple[Floats, Integers]:
     """Returns times in seconds, and the number of other flows from each time on."""
     random = np.random.Generator(np.random.PCG64(seed))
     drawn = sizes.draw(random.random(flows)) * (8 / rate)
@@ -36,7 +35,7 @@ def crossing(
     return trajectory(gaps(arrivals, sigma, flows, random) * gap, drawn, permanent=1)
 
 
-def change(times: Array, numbers: Counts, interval: float) -> float | None:
+def change(times: Floats, numbers: Integers, interval: float) -> float | None:
     """Returns the mean of |N(t) / N(t + I) - 1| over time, or None if the time is too short.
 
     Exact: between two changes of either it is constant.

@@ -10,23 +10,19 @@ from __future__ import annotations
 import heapq
 from array import array
 
-import numpy as np
-import numpy.typing as npt
-
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+from backwater.arrays import Floats, Integers, np
 
 ARRIVALS = ["poisson", "log-normal"]
 
 
-def gaps(arrivals: str, sigma: float, n: int, random: np.random.Generator) -> Array:
+def gaps(arrivals: str, sigma: float, n: int, random: np.random.Generator) -> Floats:
     """Draws times between arrivals with mean 1: exponential, or log-normal with this sigma."""
     if arrivals == "poisson":
         return random.standard_exponential(n)
     return np.exp(sigma * random.standard_normal(n) - sigma * sigma / 2)
 
 
-def trajectory(gaps: Array, sizes: Array, permanent: int = 0) -> tuple[Array, Counts]:
+def trajectory(gaps: Floats, sizes: Floats, permanent: int = 0) -> tuple[Floats, Integers]:
     """Returns when flows arrive or leave, and the number of flows from then on, without permanent ones.
 
     `sizes` are the times that the link takes for each flow alone, in the unit of `gaps`. It begins empty at time 0 and

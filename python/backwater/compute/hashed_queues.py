@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from backwater.arrays import np
 from backwater.compute.computation import Computation, Values, number, whole
 
 AT_ONCE = 1 << 22

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from backwater.arrays import Floats, np
 from backwater.compute.computation import Computation, Values, choice, number, sizes, whole
-from backwater.compute.fluid import ARRIVALS, Array, gaps, trajectory
+from backwater.compute.fluid import ARRIVALS, gaps, trajectory
 from backwater.compute.sizes import Sizes
 
 CYCLES_LEAST = 100
@@ -43,7 +42,7 @@ def queues_for(load: float, target: float) -> int:
     return n
 
 
-def simulated(gaps: Array, sizes: Array, queues: int) -> tuple[float, float, float, float] | None:
+def simulated(gaps: Floats, sizes: Floats, queues: int) -> tuple[float, float, float, float] | None:
     """Simulates the mean number of flows and the share of time with more than `queues`, each with its standard error.
 
     None where too few cycles ended.
@@ -62,14 +61,14 @@ def simulated(gaps: Array, sizes: Array, queues: int) -> tuple[float, float, flo
     return mean, error, share, share_error
 
 
-def ratio(amounts: Array, spans: Array) -> tuple[float, float]:
+def ratio(amounts: Floats, spans: Floats) -> tuple[float, float]:
     """Returns the ratio of two sums over cycles, with its standard error."""
     value = float(amounts.sum() / spans.sum())
     rest = amounts - value * spans
     return value, float(np.sqrt(np.sum(rest**2) / (len(spans) - 1) * len(spans)) / spans.sum())
 
 
-def parts(n: int, random: np.random.Generator) -> Array:
+def parts(n: int, random: np.random.Generator) -> Floats:
     """Draws one probability from each n-th of 0 to 1, in random order."""
     return (random.permutation(n) + random.random(n)) / n
 

@@ -12,13 +12,9 @@ import math
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from backwater import _core, suggest
+from backwater.arrays import Floats, np
 from backwater.judge.measured import as_number
-
-Array = npt.NDArray[np.float64]
 
 PACKET = 1000.0
 """Payload of the packets that sizes are rounded up to, bytes."""
@@ -70,7 +66,7 @@ class Sizes:
             raise
         return cls({"points": points})
 
-    def draw(self, u: Array) -> Array:
+    def draw(self, u: Floats) -> Floats:
         """Returns the sizes at these cumulative probabilities, in whole bytes."""
         if self.mean_of_law is not None:
             return np.maximum(np.floor(-self.mean_of_law * np.log1p(-u)), 1.0)
@@ -87,7 +83,7 @@ class Sizes:
         return found
 
     @cached_property
-    def pieces(self) -> tuple[Array, Array, Array]:
+    def pieces(self) -> tuple[Floats, Floats, Floats]:
         """Returns probabilities, and the two sizes between which each is uniform. For a step both sizes are equal."""
         chances = np.diff(self.cdf, prepend=0.0)
         low = np.concatenate([self.size[:1], self.size[:-1]]) if self.linear else self.size
@@ -95,7 +91,7 @@ class Sizes:
         if not self.whole_packets:
             return chance, low, high
         # Cut where the rounded size steps: at the first whole byte above a packet, and at every packet from two on.
-        parts: list[tuple[Array, Array, Array]] = []
+        parts: list[tuple[Floats, Floats, Floats]] = []
         for p, a, b in zip(chance, low, high, strict=True):
             steps = np.arange(max(2.0, math.floor(a / PACKET) + 1) * PACKET, b, PACKET)
             plain = [PACKET + 1] if a < PACKET + 1 < b else []
@@ -141,7 +137,7 @@ class Sizes:
         return float(np.sum(chance * self.share_below(size, low, high) * (low + top) / 2)) / self.mean
 
     @staticmethod
-    def share_below(size: float, low: Array, high: Array) -> Array:
+    def share_below(size: float, low: Floats, high: Floats) -> Floats:
         """Returns for each piece the part of its probability at this size or below."""
         spread = high - low
         inside = np.divide(size - low, spread, out=(low <= size).astype(float), where=spread > 0)

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import highspy
-import numpy as np
 
 from backwater._core import Cycles
+from backwater.arrays import np
 
 TIE = 0.5
 """What all shares together weigh, in edges: less than one, so that they only decide between sets of one size."""

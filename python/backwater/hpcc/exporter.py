@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from backwater import _core, disk
 from backwater._core import InputError
+from backwater.arrays import np
 from backwater.hpcc import control, flows, topology, units
 from backwater.hpcc.flows import Flow
 from backwater.hpcc.host_table import ACK_CLASS_GROUP

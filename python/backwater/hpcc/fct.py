@@ -13,18 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from backwater import disk
 from backwater._core import InputError
+from backwater.arrays import Array, Integers, np, pa, pc
 from backwater.hpcc.units import resolved
 from backwater.hpcc.words import INTEGER, rows, wrong
 from backwater.results import MANIFEST, Results, Run
-
-Array = npt.NDArray[np.int64]
 
 ADDRESS = re.compile(r"[0-9a-fA-F]{8}")
 FIRST_PORT = 10_000
@@ -38,26 +32,26 @@ class Finished:
     """The finished flows in order of completion, one array per field, with times in nanoseconds."""
 
     name: str
-    src: Array
-    dst: Array
-    sport: Array
-    dport: Array
-    bytes: Array
-    start_ns: Array
-    fct_ns: Array
-    standalone_ns: Array
+    src: Integers
+    dst: Integers
+    sport: Integers
+    dport: Integers
+    bytes: Integers
+    start_ns: Integers
+    fct_ns: Integers
+    standalone_ns: Integers
     unfinished: int = 0
     """Flows that did not finish, where that is known."""
 
     def __len__(self) -> int:
         return len(self.src)
 
-    def where(self, chosen: npt.NDArray[np.bool_]) -> Finished:
+    def where(self, chosen: Array) -> Finished:
         """Returns only the chosen flows."""
         return of_columns(self.name, [column[chosen] for column in self.columns])
 
     @property
-    def columns(self) -> tuple[Array, ...]:
+    def columns(self) -> tuple[Integers, ...]:
         return (
             *(self.src, self.dst, self.sport, self.dport),
             *(self.bytes, self.start_ns, self.fct_ns, self.standalone_ns),
@@ -115,7 +109,7 @@ def read(path: Path) -> Finished:
     return of_columns(str(path), list(np.array(table, np.int64).reshape(-1, len(FIELDS)).T.copy()))
 
 
-def of_columns(name: str, columns: list[Array], unfinished: int = 0) -> Finished:
+def of_columns(name: str, columns: list[Integers], unfinished: int = 0) -> Finished:
     src, dst, sport, dport, size, start_ns, fct_ns, standalone_ns = columns
     return Finished(name, src, dst, sport, dport, size, start_ns, fct_ns, standalone_ns, unfinished)
 
@@ -162,7 +156,7 @@ def node_numbers(run: Run) -> dict[str, int]:
     return dict(zip(network["hosts"], network.get("ids") or range(len(network["hosts"])), strict=False))
 
 
-def numbers_of(names: Any, numbers: dict[str, int]) -> Array:
+def numbers_of(names: Any, numbers: dict[str, int]) -> Integers:
     """Returns host numbers by name. If the topology names no hosts, they are `host0`, `host1`, and so on."""
     column = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
 
@@ -172,7 +166,7 @@ def numbers_of(names: Any, numbers: dict[str, int]) -> Array:
     return np.array([number(name) for name in column.dictionary.to_pylist()], np.int64)[column.indices.to_numpy()]
 
 
-def earlier(src: Array, dst: Array) -> Array:
+def earlier(src: Integers, dst: Integers) -> Integers:
     """Returns for each flow how many earlier flows had the same source and destination."""
     pair = src * 65_536 + dst
     order = np.argsort(pair, kind="stable")

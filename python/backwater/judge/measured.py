@@ -9,15 +9,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from backwater._core import InputError
+from backwater.arrays import Array, np, pa, pc
 from backwater.results import Run
-
-Array = npt.NDArray[Any]
 
 # Kind of measurement to the selectors it takes.
 LEAVES: dict[str, tuple[str, ...]] = {

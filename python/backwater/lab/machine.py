@@ -18,11 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from backwater import _core, disk
 from backwater._core import InputError
+from backwater.arrays import pa, pq
 from backwater.lab.outside import Options, pace, start, unfaithful
 from backwater.lab.programs import Programs, needs_dctcp
 from backwater.writer import Shipped

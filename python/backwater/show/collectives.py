@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from backwater.arrays import Floats, np
 from backwater.judge.estimate import Estimate
 from backwater.judge.kinds import bounds
 from backwater.judge.measured import as_number
@@ -33,13 +31,13 @@ class Iterations:
     ranks: int
     last_byte: list[str | None]
     """The rank that each iteration ended at: the name of its host; None where several ended at once."""
-    behind: npt.NDArray[np.float64]
+    behind: Floats
     """How much later each iteration ended at its last rank than at the median rank."""
-    ends: npt.NDArray[np.float64]
+    ends: Floats
     """When each iteration ended at its last rank."""
 
     @property
-    def times(self) -> npt.NDArray[np.float64]:
+    def times(self) -> Floats:
         return np.diff(self.ends, prepend=0.0)
 
 
@@ -89,9 +87,7 @@ def of_run(run: Run) -> list[Iterations]:
     return found
 
 
-def iterations_of(
-    workload: dict[str, Any], hosts: list[str], ranks: int, finished: npt.NDArray[np.float64]
-) -> Iterations:
+def iterations_of(workload: dict[str, Any], hosts: list[str], ranks: int, finished: Floats) -> Iterations:
     """Those before the first that did not end everywhere."""
     each = len(hosts) // workload["iterations"]
     names = list(dict.fromkeys(hosts))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 
 from backwater import disk
 from backwater._core import InputError
-from backwater.hpcc.comparison import PERCENTILES, Comparison, Estimate, Integers
+from backwater.arrays import Integers, np
+from backwater.hpcc.comparison import PERCENTILES, Comparison, Estimate
 from backwater.hpcc.fct import Finished
 from backwater.show.compare import bin_name
 from backwater.terminal import count, some

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -24,6 +23,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from backwater import disk
 from backwater._core import InputError
+from backwater.arrays import np
 from backwater.hpcc.comparison import Comparison
 from backwater.judge.measured import quantity
 from backwater.show import series

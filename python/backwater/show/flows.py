@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-
 from backwater import kept
+from backwater.arrays import np
 from backwater.explain import Explained
 from backwater.results import Run
 from backwater.show import explained as words

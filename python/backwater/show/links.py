@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from backwater.arrays import Floats, np
 from backwater.judge.context import SEED
 from backwater.results import Run
 
@@ -34,7 +32,7 @@ def first(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
 def hot_of(run: Run) -> list[dict[str, Any]]:
     table = run.table("ports")
     nodes, peers = table["node"].to_pylist(), table["peer"].to_pylist()
-    columns: dict[str, npt.NDArray[np.float64]] = {name: table[name].to_numpy().astype(float) for name in ORDERS}
+    columns: dict[str, Floats] = {name: table[name].to_numpy().astype(float) for name in ORDERS}
     span_ps = run.summary["sim_time_ps"] or 1
     use = columns["utilisation"]
     busiest: dict[str, int] = {}

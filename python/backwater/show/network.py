@@ -6,9 +6,7 @@ import base64
 import zlib
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from backwater.arrays import Array, np
 from backwater.judge.measured import as_number
 from backwater.results import Run
 
@@ -18,8 +16,6 @@ CELLS = 1_500_000
 SPANS_MIN = 20
 USE_STEPS = 200
 """Steps of the utilisation: half a percent each."""
-
-Array = npt.NDArray[Any]
 
 
 def over_time(run: Run, runs: int = 1) -> dict[str, Any] | None:

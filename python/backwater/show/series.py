@@ -6,11 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from backwater.arrays import Array, Floats, np, pa, pc
 from backwater.results import Run
 
 STATISTICS = ("mean", "p50", "p95", "p99")
@@ -22,9 +18,6 @@ TIMES = 1000
 
 PORTS = 8
 """Ports whose queues are drawn one by one."""
-
-# Shares of samples at which a distribution is drawn: every half percent, and the tail by decades.
-SHARES = np.unique(np.concatenate([np.linspace(0, 1, 201), 1 - np.logspace(-2, -5, 31)]))
 
 
 def slowdown(run: Run) -> dict[str, list[dict[str, Any]]]:
@@ -59,15 +52,20 @@ def buffer_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
     return cdf(pooled(runs, "buffers")["buffered_bytes"].to_numpy())
 
 
-def cdf(values: npt.NDArray[Any]) -> dict[str, list[float]]:
-    """The smallest value that a share of the samples does not exceed, at `SHARES`."""
+def shares() -> Floats:
+    """Shares of samples at which a distribution is drawn: every half percent, and the tail by decades."""
+    return np.unique(np.concatenate([np.linspace(0, 1, 201), 1 - np.logspace(-2, -5, 31)]))
+
+
+def cdf(values: Array) -> dict[str, list[float]]:
+    """The smallest value that a share of the samples does not exceed, at each of `shares`."""
     if len(values) == 0:
         return {"value": [], "share": []}
-    ordered = np.sort(values)
-    rank = np.clip(np.ceil(SHARES * len(ordered) - 1e-9).astype(np.int64) - 1, 0, None)
+    ordered, drawn = np.sort(values), shares()
+    rank = np.clip(np.ceil(drawn * len(ordered) - 1e-9).astype(np.int64) - 1, 0, None)
     at = ordered[rank].astype(float)
     last = np.append(at[1:] != at[:-1], True)  # One point a value: its largest share.
-    return {"value": at[last].tolist(), "share": SHARES[last].tolist()}
+    return {"value": at[last].tolist(), "share": drawn[last].tolist()}
 
 
 def active_flows_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
@@ -164,7 +162,7 @@ def queueing_delay_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
     return counted_cdf(delays.to_numpy(), table["packets"].to_numpy())
 
 
-def counted_cdf(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> dict[str, list[float]]:
+def counted_cdf(values: Array, counts: Array) -> dict[str, list[float]]:
     """Of a histogram."""
     if counts.sum() == 0:
         return {"value": [], "share": []}
