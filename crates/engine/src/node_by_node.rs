@@ -80,9 +80,9 @@ impl<E: Extension, T: Copy> NodeByNode<E, T> {
     /// [`Instant::NEVER`] if there is none.
     #[inline(always)]
     pub fn take(&mut self, link: u32) -> (T, Frame<E>, Instant) {
-        let (stamp, frame) = self.front(link);
-        let (stamp, frame) = (stamp, *frame);
-        let next = self.in_flight[link as usize].frames.drop_front();
+        let frames = &mut self.in_flight[link as usize].frames;
+        let (_, stamp, frame) = *frames.front().expect("an armed link has a frame in flight");
+        let next = frames.drop_front();
         (stamp, frame, next.map_or(Instant::NEVER, |(at, ..)| *at))
     }
 

@@ -76,6 +76,10 @@ pub enum Timer {
 
 /// Observer of the events at the nodes of one partition. Nodes have their numbers in the graph.
 pub trait Observer: Send + Any {
+    /// Whether the observer sees anything. What only observers read is not kept for one that sees nothing.
+    fn sees(&self) -> bool {
+        true
+    }
     /// Whether packets of `flow`, which starts, carry [`FOLLOWED`](backwater_types::flags::FOLLOWED).
     fn follows(&self, _flow: u32) -> bool {
         false
@@ -118,7 +122,12 @@ pub trait Observer: Send + Any {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 
-impl Observer for NoObserver {}
+impl Observer for NoObserver {
+    #[inline(always)]
+    fn sees(&self) -> bool {
+        false
+    }
+}
 
 /// Observer that an engine is compiled for: none, or any observer as a trait object.
 pub trait EngineObserver: Observer {
@@ -211,6 +220,11 @@ macro_rules! forward {
 
 /// Forwards each event to the observer, if there is one.
 impl Observer for Option<Box<dyn Observer>> {
+    #[inline(always)]
+    fn sees(&self) -> bool {
+        self.is_some()
+    }
+
     #[inline(always)]
     fn follows(&self, flow: u32) -> bool {
         self.as_ref().is_some_and(|observer| observer.follows(flow))

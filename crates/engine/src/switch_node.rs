@@ -348,7 +348,9 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
         put_on_wire(&mut p.wire, transit, &mut links.drops, now, free_at, frame, |packet, reason| {
             observer.dropped(now, id, packet, reason);
         });
-        p.last = Transmission::of(frame, departed.queue, now);
+        if observer.sees() {
+            p.last = Transmission::of(frame, departed.queue, now);
+        }
         links.agenda.take_port(&mut transit.schedule, links.end_at(port), free_at);
         observer.departed(now, id, port, frame, departed);
         if let Some(meters) = &mut links.meters

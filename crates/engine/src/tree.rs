@@ -19,7 +19,9 @@ const TIE_BITS: u32 = 18;
 /// The size is a constant power of two, so that a path has a fixed number of steps and no step checks a bound.
 #[derive(Clone, Debug)]
 pub struct Tree<const LEAVES: usize> {
-    blocks: Vec<Block<LEAVES>>,
+    first: Block<LEAVES>,
+    /// Blocks of the leaves beyond the first `LEAVES`.
+    more: Vec<Block<LEAVES>>,
     /// Bits of a key that hold the leaf.
     leaf_bits: u32,
 }
@@ -48,7 +50,8 @@ impl<const LEAVES: usize> Tree<LEAVES> {
             salts: std::array::from_fn(|leaf| hash::draw(seed, (b * LEAVES + leaf) as u64)),
         };
         Tree {
-            blocks: (0..blocks).map(block).collect(),
+            first: block(0),
+            more: (1..blocks).map(block).collect(),
             leaf_bits: (blocks * LEAVES).next_power_of_two().trailing_zeros(),
         }
     }
@@ -57,40 +60,32 @@ impl<const LEAVES: usize> Tree<LEAVES> {
     /// no run lasts so long.
     #[inline(always)]
     pub fn set(&mut self, leaf: usize, at: Instant) {
-        let salt = self.blocks[leaf / LEAVES].salts[leaf % LEAVES];
-        self.put(leaf, if at >= TIME_LIMIT { u64::MAX } else { key(leaf, at, salt, self.leaf_bits) });
+        let leaf_bits = self.leaf_bits;
+        let block = self.block_mut(leaf);
+        let salt = block.salts[leaf % LEAVES];
+        block.put(leaf, if at >= TIME_LIMIT { u64::MAX } else { key(leaf, at, salt, leaf_bits) });
     }
 
     /// Sets the time of `leaf` as [`Tree::set`] does, without the tie hash: of tied leaves the lowest number comes
     /// first.
     #[inline(always)]
     pub fn set_plain(&mut self, leaf: usize, at: Instant) {
-        self.put(leaf, if at >= TIME_LIMIT { u64::MAX } else { at.0 << TIE_BITS | leaf as u64 });
+        self.block_mut(leaf).put(leaf, if at >= TIME_LIMIT { u64::MAX } else { at.0 << TIE_BITS | leaf as u64 });
     }
 
     #[inline(always)]
-    fn put(&mut self, leaf: usize, key: u64) {
-        let block = &mut self.blocks[leaf / LEAVES];
-        let (mut i, mut winner) = (leaf % LEAVES, key);
-        block.leaves[i] = winner;
-        // The winner so far stays in a register; siblings load independently of it.
-        winner = winner.min(block.leaves[i ^ 1]);
-        i = (i + LEAVES) / 2;
-        for _ in 1..LEAVES.trailing_zeros() {
-            block.inner[i % LEAVES] = winner;
-            winner = winner.min(block.inner[(i ^ 1) % LEAVES]);
-            i /= 2;
-        }
-        block.inner[1] = winner;
+    fn block(&self, leaf: usize) -> &Block<LEAVES> {
+        if leaf < LEAVES { &self.first } else { &self.more[leaf / LEAVES - 1] }
+    }
+
+    #[inline(always)]
+    fn block_mut(&mut self, leaf: usize) -> &mut Block<LEAVES> {
+        if leaf < LEAVES { &mut self.first } else { &mut self.more[leaf / LEAVES - 1] }
     }
 
     #[inline(always)]
     fn root(&self) -> u64 {
-        let mut root = self.blocks[0].inner[1];
-        for block in &self.blocks[1..] {
-            root = root.min(block.inner[1]);
-        }
-        root
+        self.more.iter().fold(self.first.inner[1], |root, block| root.min(block.inner[1]))
     }
 
     /// Returns the time and number of the earliest leaf, if it is before `end`.
@@ -112,7 +107,7 @@ impl<const LEAVES: usize> Tree<LEAVES> {
     /// Returns the time of `leaf`; [`Instant::NEVER`] if it is idle.
     #[inline(always)]
     pub fn time(&self, leaf: usize) -> Instant {
-        match self.blocks[leaf / LEAVES].leaves[leaf % LEAVES] {
+        match self.block(leaf).leaves[leaf % LEAVES] {
             u64::MAX => Instant::NEVER,
             key => Instant(key >> TIE_BITS),
         }
@@ -121,7 +116,24 @@ impl<const LEAVES: usize> Tree<LEAVES> {
     /// Whether `leaf` has a pending time.
     #[inline(always)]
     pub fn is_set(&self, leaf: usize) -> bool {
-        self.blocks[leaf / LEAVES].leaves[leaf % LEAVES] != u64::MAX
+        self.block(leaf).leaves[leaf % LEAVES] != u64::MAX
+    }
+}
+
+impl<const LEAVES: usize> Block<LEAVES> {
+    #[inline(always)]
+    fn put(&mut self, leaf: usize, key: u64) {
+        let (mut i, mut winner) = (leaf % LEAVES, key);
+        self.leaves[i] = winner;
+        // The winner so far stays in a register; siblings load independently of it.
+        winner = winner.min(self.leaves[i ^ 1]);
+        i = (i + LEAVES) / 2;
+        for _ in 1..LEAVES.trailing_zeros() {
+            self.inner[i % LEAVES] = winner;
+            winner = winner.min(self.inner[(i ^ 1) % LEAVES]);
+            i /= 2;
+        }
+        self.inner[1] = winner;
     }
 }
 

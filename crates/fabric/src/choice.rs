@@ -40,11 +40,12 @@ impl Choice {
         }
     }
 
-    /// Chooses one of `count` next hops for a packet at `now`.
+    /// Chooses one of `count` next hops for a packet at `now`. A single one takes no draw.
     #[inline(always)]
     pub fn among(&mut self, now: Instant, count: u32, packet: &Packet) -> u32 {
         match self {
             Choice::Flow(by_flow) => by_flow.among(count, packet),
+            _ if count == 1 => 0,
             Choice::Packet(draws) => hash::range32(draws.next_u32(), count),
             Choice::Flowlet(flowlets) => hash::range32(flowlets.draw(now, packet), count),
         }
@@ -95,6 +96,7 @@ impl ByFlow {
     pub fn among(&self, count: u32, packet: &Packet) -> u32 {
         match self {
             ByFlow::Salted(salt) => hash::range32(hash::salted(packet.key, *salt), count),
+            ByFlow::Hpcc { .. } if count == 1 => 0,
             ByFlow::Hpcc { seed, addresses } => {
                 let [source, destination] = [packet.src, packet.dst].map(|host| addresses[host as usize]);
                 let hash = hpcc::network::murmur3(*seed, [source, destination, packet.key]);

@@ -15,17 +15,32 @@ pub struct Routes {
     roots: usize,
     /// `[host]`: number of its root, and its port there; [`NO_PORT`] if its link is down.
     homes: Vec<(u16, u16)>,
-    /// `[switch x root]`: index of the first next hop in `ports`, and number of next hops. The number is [`HERE`] if
-    /// the switch is the root.
-    spans: Vec<(u32, u16)>,
-    /// Ports of all sets of next hops.
+    /// `[switch x root]`.
+    spans: Vec<Span>,
+    /// Ports of all sets of next hops. The first is [`NO_PORT`].
     ports: Vec<u16>,
 }
 
-/// Port of a host with a link that is down.
+/// Next hops of a switch towards a root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    /// Index of the first in [`Routes::ports`].
+    start: u32,
+    /// Number of next hops, one at least.
+    count: u16,
+    /// All bits, if the switch is the root: the next hop is the host's port. Else 0.
+    here: u16,
+}
+
+impl Span {
+    /// No next hop.
+    const NONE: Span = Span { start: 0, count: 1, here: 0 };
+    /// The switch is the root.
+    const HERE: Span = Span { here: u16::MAX, ..Span::NONE };
+}
+
+/// Port where there is no route, or of a host with a link that is down.
 const NO_PORT: u16 = u16::MAX;
-/// Number of next hops at the root itself: the next hop is the host's port.
-const HERE: u16 = u16::MAX;
 
 impl Routes {
     /// Computes routes over the links that are `up`. Next hops are ordered by port, or in the order in which the HPCC
@@ -44,21 +59,21 @@ impl Routes {
         let mut routes = Routes {
             roots: roots.len(),
             homes: (0..graph.hosts).map(home).collect(),
-            spans: vec![(0, 0); switches * roots.len()],
-            ports: Vec::new(),
+            spans: vec![Span::NONE; switches * roots.len()],
+            ports: vec![NO_PORT],
         };
         let order = match rule {
             Paths::Salted => None,
             Paths::HpccSim => Some(hpcc::network::neighbours(graph, up)),
         };
-        let mut known: Vec<HashMap<Vec<u16>, (u32, u16)>> = vec![HashMap::new(); switches];
+        let mut known: Vec<HashMap<Vec<u16>, Span>> = vec![HashMap::new(); switches];
         for (number, root) in roots.iter().enumerate() {
             let distance = distances(graph, &neighbours, *root);
             let visits = order.as_ref().map(|near| visits(graph, near, *root));
             for switch in graph.hosts..graph.nodes.len() {
                 let span = &mut routes.spans[(switch - graph.hosts) * roots.len() + number];
                 if switch == *root {
-                    span.1 = HERE;
+                    *span = Span::HERE;
                 } else if distance[switch] != u32::MAX {
                     let nearer = |n: usize| n >= graph.hosts && distance[n] + 1 == distance[switch];
                     let near = neighbours[switch].iter().enumerate();
@@ -68,8 +83,9 @@ impl Routes {
                         set.sort_by_key(|port| neighbours[switch][*port as usize].map(|node| visits[node]));
                     }
                     *span = *known[switch - graph.hosts].entry(set).or_insert_with_key(|set| {
+                        debug_assert!(!set.is_empty(), "a switch with a distance has a nearer neighbour");
                         routes.ports.extend(set);
-                        ((routes.ports.len() - set.len()) as u32, set.len() as u16)
+                        Span { start: (routes.ports.len() - set.len()) as u32, count: set.len() as u16, here: 0 }
                     });
                 }
             }
@@ -78,17 +94,15 @@ impl Routes {
     }
 
     /// Finds the port of `switch` (counted without hosts) towards host `dst`; `None` if there is no route. `choose`
-    /// selects one of several next hops from their number.
+    /// selects a next hop from their number, which may be one. No step depends on the kind of route, because a processor
+    /// could not guess that.
     #[inline(always)]
     pub fn next(&self, switch: usize, dst: u16, choose: impl FnOnce(u32) -> u32) -> Option<u16> {
         let (root, port) = self.homes[dst as usize];
-        let (start, count) = self.spans[switch * self.roots + root as usize];
-        match count {
-            HERE => (port != NO_PORT).then_some(port),
-            0 => None,
-            1 => Some(self.ports[start as usize]),
-            n => Some(self.ports[start as usize + choose(n as u32) as usize]),
-        }
+        let Span { start, count, here } = self.spans[switch * self.roots + root as usize];
+        let next = self.ports[start as usize + choose(u32::from(count)) as usize];
+        let next = next & !here | port & here;
+        (next != NO_PORT).then_some(next)
     }
 }
 

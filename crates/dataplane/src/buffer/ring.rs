@@ -71,8 +71,9 @@ impl<T: Copy> Ring<T> {
         }
         let place = self.place(self.end);
         self.end = self.end.wrapping_add(1);
-        self.places[place] = value;
-        &mut self.places[place]
+        let item = &mut self.places[place];
+        *item = value;
+        item
     }
 
     /// Takes the first item.

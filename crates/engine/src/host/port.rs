@@ -176,8 +176,10 @@ impl<S: Schedule> HostPort<S> {
         observer: &mut O,
     ) -> Instant {
         observer.host_sent(now, self.id as usize, packet);
-        let queue = (packet.kind == Kind::Data).then_some(packet.upstream_queue);
-        self.last = Transmission::of(packet, queue, now);
+        if observer.sees() {
+            let queue = (packet.kind == Kind::Data).then_some(packet.upstream_queue);
+            self.last = Transmission::of(packet, queue, now);
+        }
         self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
         self.stats.sent.count(packet);
         let (free_at, id) = (self.busy_until, self.id as usize);
