@@ -11,7 +11,9 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-MODULES = ("numpy", "pyarrow", "pyarrow.compute", "pyarrow.parquet")
+MODULES = ("numpy", "pyarrow", "pyarrow.parquet", "pyarrow.compute")
+NEEDED = MODULES[:3]
+"""What every run needs to write its tables and its page. Claims about flows need the rest too."""
 IMPORTING = threading.RLock()
 """Held by the thread that imports one of them: modules that import one another must not be met half made."""
 
@@ -36,7 +38,7 @@ def load_meanwhile() -> None:
 
 
 def load() -> None:
-    for module in MODULES:
+    for module in NEEDED:
         with IMPORTING:
             import_module(module)
 
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int64]
 else:
-    np, pa, pc, pq = map(Late, MODULES)
+    np, pa, pq, pc = map(Late, MODULES)
     Array = Floats = Integers = Any
 
 __all__ = ["Array", "Floats", "Integers", "load_meanwhile", "np", "pa", "pc", "pq"]

@@ -141,7 +141,7 @@ class Run:
         `columns` selects some of its columns, which takes less memory.
 
         # Errors
-        `InputError` if there is no such table or its file is damaged.
+        `InputError` if there is no such table or column, or its file is damaged.
         """
         if name not in self.tables:
             raise InputError(

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypedDict
 
-from backwater import _core
+from backwater import _core, suggest
 from backwater.arrays import np, pa, pq
 
 SCHEMA_VERSION = "2"
@@ -100,9 +100,17 @@ def stored(schema: pa.Schema) -> dict[str, Any]:
 
 
 def read(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Reads a table or some of its columns, and verifies the checksum of every page."""
-    wanted = None if columns is None else list(columns)
-    return pq.read_table(path, columns=wanted, page_checksum_verification=True, partitioning=None)
+    """Reads a table or some of its columns, and verifies the checksum of every page.
+
+    # Errors
+    `InputError` if it has no such column. Arrow's errors if it is damaged.
+    """
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        there = file.schema_arrow.names
+        for name in columns or ():
+            if name not in there:
+                raise _core.InputError(f"{path}: no column '{name}'; {suggest.expected(name, there)}")
+        return file.read(None if columns is None else list(columns))
 
 
 def batches(outcome: Outcome, table: str) -> Iterator[pa.RecordBatch]:

@@ -70,8 +70,9 @@ def cdf(values: Array) -> dict[str, list[float]]:
 
 def active_flows_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
     """Flows with data in an egress port, over all samples of the ports that ever held data in their run."""
-    used = ever_above_zero(pooled(runs, "active_flows"), ["run", "node", "port"], "flows")
-    return counted_cdf(used["flows"].to_numpy(), used["samples"].to_numpy())
+    table = pooled(runs, "active_flows")
+    used = ever_above_zero(table, ["run", "node", "port"], "flows")
+    return counted_cdf(table["flows"].to_numpy()[used], table["samples"].to_numpy()[used])
 
 
 def isolated(run: Run) -> dict[str, list[float]] | None:
@@ -101,6 +102,8 @@ def queues(runs: Sequence[Run]) -> list[dict[str, Any]]:
     run's; distributions are of all runs, which differ only in their seed.
     """
     table, everything = runs[0].table("queues"), pooled(runs, "queues")
+    if table.num_rows == 0:
+        return []
     rows = table.group_by(["node", "peer"], use_threads=False).aggregate([]).to_pylist()
     if len(rows) > PORTS:
         longest = table.group_by("time_ps").aggregate([("queued_bytes", "max")]).sort_by("time_ps")
@@ -127,14 +130,22 @@ def queue(name: str, time_ps: pa.ChunkedArray, over_time: pa.ChunkedArray, sampl
 
 def pool_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
     """Bytes in a shared pool, over all samples of the pools that ever held any in their run."""
-    used = ever_above_zero(pooled(runs, "pools"), ["run", "node", "mmu"], "used_bytes")
-    return cdf(used["used_bytes"].to_numpy())
+    table = pooled(runs, "pools")
+    used = ever_above_zero(table, ["run", "node", "mmu"], "used_bytes")
+    return cdf(table["used_bytes"].to_numpy()[used])
 
 
-def ever_above_zero(table: pa.Table, keys: list[str], column: str) -> pa.Table:
-    """The rows of those groups in which the column is above zero anywhere."""
-    peaks = table.group_by(keys).aggregate([(column, "max")])
-    return table.join(peaks.filter(pc.greater(peaks[f"{column}_max"], 0)), keys, join_type="left semi")
+def ever_above_zero(table: pa.Table, keys: list[str], column: str) -> Array:
+    """Which rows are of groups in which the column is above zero anywhere."""
+    group = np.zeros(table.num_rows, np.int64)
+    for key in keys:
+        values = table[key].combine_chunks()
+        codes = (values.indices if pa.types.is_dictionary(values.type) else values).to_numpy().astype(np.int64)
+        group = group * (codes.max(initial=0) + 1) + codes
+    numbers = np.unique(group, return_inverse=True)[1]
+    above = np.zeros(table.num_rows, bool)
+    above[numbers[table[column].to_numpy() > 0]] = True
+    return above[numbers]
 
 
 def mmus(run: Run) -> list[dict[str, Any]]:
@@ -158,8 +169,9 @@ def mmus(run: Run) -> list[dict[str, Any]]:
 def queueing_delay_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
     """Time of data packets in egress queues, all layers; a bin stands at its upper end."""
     table = pooled(runs, "queueing_delay")
-    delays = pc.coalesce(table["delay_high_ns"], table["delay_low_ns"])
-    return counted_cdf(delays.to_numpy(), table["packets"].to_numpy())
+    low, high = (table[name].to_numpy().astype(float) for name in ("delay_low_ns", "delay_high_ns"))
+    ends = np.where(np.isnan(high), low, high).astype(np.int64)
+    return counted_cdf(ends, table["packets"].to_numpy())
 
 
 def counted_cdf(values: Array, counts: Array) -> dict[str, list[float]]:
