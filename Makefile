@@ -41,7 +41,7 @@ WHEELS := target/dist
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long fuzz bench bench-lab bench-page lint tools audit sbom format docs figures rustdoc api results lock wheel clean
+.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long fuzz bench bench-costs bench-lab bench-page lint tools audit sbom format docs figures rustdoc api results lock wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -88,6 +88,10 @@ bench: ## packet-hops per second and peak memory with one and two threads, into 
 	cargo run --release --locked -p backwater-sim --bin bench -- --out target/bench.json
 	cargo run --release --locked -p backwater-sim --bin bench -- --threads 2 --out target/bench-2.json
 	cargo run --release --locked -p backwater-sim --bin dataplane_bench
+
+bench-costs: setup ## instructions, cache misses and mispredicted branches of a packet-hop, into docs/speed.md; needs Valgrind
+	CARGO_PROFILE_RELEASE_DEBUG=line-tables-only cargo build --release --locked -p backwater-sim --bin bench --target-dir target/costs
+	$(BIN)/python tools/hop_costs.py target/costs/release/bench docs/speed.md
 
 bench-lab: ## frames per second of the lab beside a copy loop, into target/bench-lab.json; as root, or where users may make namespaces
 	cargo run --release --locked -p backwater-lab --bin bench_lab -- --out target/bench-lab.json
