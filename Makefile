@@ -181,7 +181,7 @@ QUIETLY := > target/maturin.log 2>&1 || { cat target/maturin.log >&2; exit 1; }
 
 # The simulator compiles while pip works. It is put into the environment when both are done.
 $(VENV)/.compiled: $(RUST) pyproject.toml $(VENV)/bin/maturin
-	@echo "The simulator: two minutes on two cores the first time, less after a change."
+	@echo "The simulator: two to five minutes on two cores the first time, less after a change."
 	@mkdir -p target
 	@$(MATURIN) build --locked --quiet --release --out target/wheels $(QUIETLY)
 	@touch $@
