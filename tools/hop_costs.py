@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,13 +22,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROWS = {
-    "128 hosts, Facebook, BFC": ("0", 0.4, 1.2),
-    "128 hosts, Facebook, DCTCP": ("1", 0.4, 1.2),
-    "128 hosts, Facebook, FlowSail": ("3", 0.4, 1.2),
-    "128 hosts, Google and incast, BFC": ("4", 0.4, 1.2),
-    "1,024 hosts, Web Server and incast, BFC": ("10", 0.1, 0.2),
+    "128 hosts, Facebook, BFC": (0, "facebook/bfc", 0.4, 1.2),
+    "128 hosts, Facebook, DCTCP": (1, "facebook/dctcp", 0.4, 1.2),
+    "128 hosts, Facebook, FlowSail": (3, "facebook/flowsail", 0.4, 1.2),
+    "128 hosts, Google and incast, BFC": (4, "google-incast/bfc", 0.4, 1.2),
+    "1,024 hosts, Web Server and incast, BFC": (10, "web-server-1024/bfc", 0.1, 0.2),
 }
-"""Rows of the table: number of the row in `bench`, and two simulated times, ms."""
+"""Rows of the table: number and name of the row in `bench`, and two simulated times, ms."""
 CACHES = ["--D1=32768,8,64", "--LL=1048576,16,64"]
 EVENTS = {
     "instructions": ["Ir"],
@@ -38,7 +39,7 @@ EVENTS = {
 }
 PARTS = {
     "event queues of nodes": r"engine/src/(tree|schedule|windows/)",
-    "frames in flight": r"(engine/src/(node_by_node|link)|buffer/ring)\.rs|core/src/ptr/",
+    "frames in flight": r"(engine/src/(node_by_node|link)|buffer/ring)\.rs",
     "routes": r"fabric/src/",
     "data plane": r"(dataplane|schemes)/src/",
     "switches and links around it": r"engine/src/(switch_node|partition|typed_partition|observe)|counters/src/",
@@ -70,25 +71,30 @@ class Counts:
 
 
 def main(bench: str, file: Path) -> None:
+    if shutil.which("valgrind") is None:
+        raise SystemExit("hop_costs: needs `valgrind`, which is not in PATH")
     found = {}
-    for name, (row, short, long) in ROWS.items():
+    for name, (number, row, short, long) in ROWS.items():
         print(f"{name}: {long:g} ms", flush=True)
-        found[name] = counted(bench, row, long).since(counted(bench, row, short))
+        found[name] = counted(bench, number, row, long).since(counted(bench, number, row, short))
     text = file.read_text(encoding="utf-8")
     for mark, made in {"costs": whole(found), "parts": by_part(found)}.items():
         text = between(text, mark, made)
     file.write_text(text, encoding="utf-8")
 
 
-def counted(bench: str, row: str, ms: float) -> Counts:
-    """Counts one run."""
+def counted(bench: str, number: int, row: str, ms: float) -> Counts:
+    """Counts one run of a row, which must have this name."""
     with tempfile.NamedTemporaryFile() as out:
         command = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--branch-sim=yes", *CACHES]
-        command += [f"--cachegrind-out-file={out.name}", bench, "--one", row, "--ms", str(ms)]
+        command += [f"--cachegrind-out-file={out.name}", bench, "--one", str(number), "--ms", str(ms)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise SystemExit(done.stderr)
-        return read(Path(out.name).read_text(encoding="utf-8"), json.loads(done.stdout)["packet_hops"])
+        ran = json.loads(done.stdout)
+        if (found := f"{ran['scenario']}/{ran['scheme']}") != row:
+            raise SystemExit(f"hop_costs: row {number} of {bench} is {found}: expected {row}")
+        return read(Path(out.name).read_text(encoding="utf-8"), ran["packet_hops"])
 
 
 def read(text: str, hops: int) -> Counts:

@@ -1,7 +1,7 @@
-"""NumPy and Arrow, imported when something of theirs is first used.
+"""NumPy and Arrow, imported at their first use.
 
-Their import takes longer than many a simulation. So a run starts without them, and a sweep imports them while it
-simulates (`load_meanwhile`).
+Importing them takes longer than a short simulation. So a run starts without them, and `load_meanwhile` imports them
+while it simulates.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MODULES = ("numpy", "pyarrow", "pyarrow.parquet", "pyarrow.compute")
 NEEDED = MODULES[:3]
 """What every run needs to write its tables and its page. Claims about flows need the rest too."""
 IMPORTING = threading.RLock()
-"""Held by the thread that imports one of them: modules that import one another must not be met half made."""
+"""Only one thread imports at a time: a second one could meet modules that import one another half initialised."""
 
 
 class Late:
@@ -33,7 +33,7 @@ class Late:
 
 @cache
 def load_meanwhile() -> None:
-    """Imports them all in a thread of its own, so that the main thread hears of signals."""
+    """Imports what every run needs. A separate thread does it, so the main thread can still stop a sweep at Ctrl-C."""
     threading.Thread(target=load, daemon=True).start()
 
 

@@ -76,8 +76,8 @@ def finish(code: int, output: Lenient) -> NoReturn:
         print(f"error: standard output: cannot be written: {output.failed.strerror}", file=sys.stderr)
         code = code or UNPRINTED
     sys.stderr.flush()
-    # Threads that were given up are not waited for, and to unload modules would take a tenth of a second. Dask has to
-    # end its workers.
+    # This does not wait for threads that were given up. It also saves the tenth of a second in which Python unloads
+    # modules. Dask ends its workers as Python exits.
     if signals.heard or "distributed" not in sys.modules:
         signals.exit_at_once(code)
     sys.exit(code)

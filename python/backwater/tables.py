@@ -86,10 +86,10 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 
 def stored(schema: pa.Schema) -> dict[str, Any]:
-    """Returns how Parquet stores these columns. Numbers have no dictionary: few of them come twice."""
-    whole = [field.name for field in schema if pa.types.is_integer(field.type)]
-    broken = [field.name for field in schema if pa.types.is_floating(field.type)]
-    encodings = dict.fromkeys(whole, "DELTA_BINARY_PACKED") | dict.fromkeys(broken, "BYTE_STREAM_SPLIT")
+    """Returns how Parquet stores these columns. Columns of numbers have no dictionary, because few values repeat."""
+    integers = [field.name for field in schema if pa.types.is_integer(field.type)]
+    floats = [field.name for field in schema if pa.types.is_floating(field.type)]
+    encodings = dict.fromkeys(integers, "DELTA_BINARY_PACKED") | dict.fromkeys(floats, "BYTE_STREAM_SPLIT")
     return {
         "compression": "zstd",
         "compression_level": 1,

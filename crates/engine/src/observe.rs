@@ -76,7 +76,7 @@ pub enum Timer {
 
 /// Observer of the events at the nodes of one partition. Nodes have their numbers in the graph.
 pub trait Observer: Send + Any {
-    /// Whether the observer sees anything. What only observers read is not kept for one that sees nothing.
+    /// Whether the observer sees anything. Nodes skip the state that only observers read if this one sees nothing.
     fn sees(&self) -> bool {
         true
     }

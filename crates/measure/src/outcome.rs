@@ -292,7 +292,7 @@ impl Outcome {
         })
     }
 
-    /// Returns the counted flows. They are counted once, so the run has ended.
+    /// Returns the counted flows. The first call counts them, so call it only after the run has ended.
     pub fn counted(&self) -> &Counted {
         self.counted.get_or_init(|| Counted::of(&self.scenario, self.flows()))
     }

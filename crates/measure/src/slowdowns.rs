@@ -83,11 +83,11 @@ struct Flows {
     low: u64,
     high: u64,
     unfinished: u64,
-    /// Of the flows that have finished.
+    /// Slowdowns of the finished flows.
     slowdowns: Vec<f64>,
-    /// Sum of the slowdowns, in order of arrival.
+    /// Sum of these slowdowns, in order of arrival.
     sum: f64,
-    /// Completion times minus the ideal, picoseconds.
+    /// Completion times of the finished flows minus the ideal, picoseconds.
     excess: Vec<i64>,
 }
 
