@@ -1,8 +1,7 @@
 //! Meters of every packet through a switch. They cost time, so they exist only where the scenario asks for them.
 
+use crate::census::Census;
 use backwater_types::{Duration, Instant, Kind, Packet, PortId};
-use rustc_hash::FxHashMap;
-use std::collections::hash_map::Entry;
 
 /// Meters of one switch.
 #[derive(Clone, Debug)]
@@ -19,7 +18,7 @@ pub struct Meters {
 
 impl Meters {
     /// Records that a packet from `ingress` joined a queue of `port`.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self, ingress: PortId, port: PortId, packet: &Packet) {
         if let Some(census) = &mut self.census {
             census.enter(port, packet.flow);
@@ -28,7 +27,7 @@ impl Meters {
     }
 
     /// Records that a packet from `ingress` joined no queue of `port`, which was free and empty.
-    #[inline]
+    #[inline(always)]
     pub fn pass(&mut self, ingress: PortId, port: PortId, packet: &Packet) {
         if let Some(valleys) = &mut self.valleys {
             valleys.count(ingress, port, packet);
@@ -36,7 +35,7 @@ impl Meters {
     }
 
     /// Records that a packet of `flow` and traffic class `class`, which joined its queue at `entered`, left `port`.
-    #[inline]
+    #[inline(always)]
     pub fn leave(&mut self, now: Instant, port: PortId, (flow, class): (u32, u8), entered: Instant) {
         if let Some(delays) = &mut self.delays {
             delays.count(now.since(entered));
@@ -95,52 +94,6 @@ impl Valleys {
     fn count(&mut self, ingress: PortId, egress: PortId, packet: &Packet) {
         let valley = self.up[ingress as usize] && self.up[egress as usize];
         self.packets += (valley && packet.kind == Kind::Data) as u64;
-    }
-}
-
-/// Exact number of flows with data at each port, for schemes whose switch does not know it.
-#[derive(Clone, Debug)]
-pub struct Census {
-    /// `[port and flow]`: packets.
-    packets: FxHashMap<u64, u32>,
-    /// `[port]`: flows with data.
-    flows: Vec<u32>,
-}
-
-impl Census {
-    /// Creates a census of `ports` ports.
-    pub fn new(ports: usize) -> Census {
-        Census { packets: FxHashMap::default(), flows: vec![0; ports] }
-    }
-
-    fn enter(&mut self, port: PortId, flow: u32) {
-        let packets = self.packets.entry(Census::key(port, flow)).or_insert(0);
-        *packets += 1;
-        self.flows[port as usize] += (*packets == 1) as u32;
-    }
-
-    /// Returns the number of flows with data at `port`.
-    pub fn flows(&self, port: PortId) -> u32 {
-        self.flows[port as usize]
-    }
-
-    #[inline]
-    fn key(port: PortId, flow: u32) -> u64 {
-        u64::from(port) << 32 | u64::from(flow)
-    }
-
-    /// Records that a packet left `port`. A packet that passed the port was never counted: it leaves no trace.
-    fn leave(&mut self, port: PortId, flow: u32) {
-        if self.flows[port as usize] == 0 {
-            return;
-        }
-        if let Entry::Occupied(mut entry) = self.packets.entry(Census::key(port, flow)) {
-            *entry.get_mut() -= 1;
-            if *entry.get() == 0 {
-                entry.remove();
-                self.flows[port as usize] -= 1;
-            }
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Meters of packets and pauses, as the keys of `[measure]` ask for them.
 
+use backwater_counters::Census;
 use backwater_counters::link_meter::FlowsHeld;
-use backwater_counters::meters::{Census, DelayHistogram, Meters, ScheduledDelays, Valleys};
+use backwater_counters::meters::{DelayHistogram, Meters, ScheduledDelays, Valleys};
 use backwater_dataplane::Grain;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
