@@ -21,6 +21,7 @@ mod hpcc_sim;
 mod links;
 mod load_balancing;
 mod lossless;
+mod metering;
 mod pause_threshold_model;
 mod pauses;
 mod planted_bugs;
