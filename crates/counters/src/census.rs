@@ -130,7 +130,7 @@ mod tests {
         for flows in [5, 300, 20_000] {
             let (mut census, mut beside) = (Census::new(3), BTreeMap::<(PortId, u32), u32>::new());
             let mut stream = Stream::new(1, 2, flows);
-            let mut draw = |below: u64| (u64::from(stream.next_u32()) * below >> 32) as u32;
+            let mut draw = |below: u64| ((u64::from(stream.next_u32()) * below) >> 32) as u32;
             for step in 0..100_000 {
                 let (port, flow) = (draw(3) as PortId, draw(flows));
                 // The table fills, then empties.

@@ -88,13 +88,16 @@ impl Observer for Ledger {
     }
 }
 
+/// Bin of a histogram: its two ends, ns, and its count.
+type Bin = (u64, u64, u64);
+
 /// What the meters of a run report.
 #[derive(Debug, Default, PartialEq)]
 struct Metered {
     /// By port: `[flows with data]`, samples.
     active_flows: BTreeMap<Port, Vec<u64>>,
     /// By layer: bins of the histogram of delays, and their sum in ps.
-    delays: BTreeMap<u8, (Vec<(u64, u64, u64)>, u128)>,
+    delays: BTreeMap<u8, (Vec<Bin>, u128)>,
     valleys: u64,
 }
 
@@ -117,9 +120,9 @@ impl Metered {
         let links = ports(graph);
         let mut counted = Metered::default();
         let layer = |node: usize| graph.nodes[node].layer;
-        for switch in graph.hosts..graph.nodes.len() {
+        for (switch, of_switch) in links.iter().enumerate().skip(graph.hosts) {
             counted.delays.entry(layer(switch)).or_insert_with(|| (Vec::new(), 0));
-            for port in 0..links[switch].len() as PortId {
+            for port in 0..of_switch.len() as PortId {
                 let mut changes =
                     ledgers.iter().find_map(|ledger| ledger.flows.get(&(switch, port))).into_iter().flatten();
                 let (mut flows, mut next, mut samples) = (0, changes.next(), Vec::new());
