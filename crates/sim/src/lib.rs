@@ -21,5 +21,5 @@ pub use backwater_engines_any::planes::Planes;
 pub use backwater_fabric::ports;
 pub use backwater_measure::{self as measure, LinkSample, Outcome, samples};
 pub use backwater_traffic::{self as workload, shortened};
-pub use run::Watch;
+pub use run::{Turns, Watch};
 pub use simulation::Simulation;

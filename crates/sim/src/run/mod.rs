@@ -14,6 +14,9 @@
 mod barrier;
 pub(crate) mod partition_results;
 pub(crate) mod stall;
+mod turns;
+
+pub use turns::Turns;
 
 use crate::run::barrier::{Barrier, Breaker, Patience};
 use crate::run::partition_results::PartitionResults;
@@ -66,6 +69,8 @@ pub struct Watch {
     pub counted_left: AtomicU64,
     /// Set to cancel the run at the end of the window.
     pub cancel: AtomicBool,
+    /// Times of windows, if the partitions are to take turns.
+    pub turns: Option<Turns>,
 }
 
 /// Message of one partition to all others at the end of a window.
@@ -211,9 +216,14 @@ impl<'a> Worker<'a> {
         let mut grid = self.next_grid(now);
         'windows: loop {
             let end = (now + self.timing.look_ahead).min(grid);
-            self.admit(end);
-            self.run_window(end);
-            let all = self.exchange(parity, end);
+            let next = self.in_turn(true, |worker| {
+                worker.admit(end);
+                worker.run_window(end);
+                let next = worker.nodes.next(worker.traffic.next_at());
+                worker.nodes.hand_over(parity);
+                next
+            });
+            let all = self.exchange(parity, end, next);
             now = end;
             if self.shared.stop[parity].load(Ordering::Relaxed) {
                 self.results.cancelled = true;
@@ -302,11 +312,17 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Exchanges frames and messages with the other partitions.
-    fn exchange(&mut self, parity: usize, end: Instant) -> NetworkState {
+    /// Does `work`, in a turn of this partition if partitions take turns ([`turns`]).
+    fn in_turn<T>(&mut self, at_barrier: bool, work: impl FnOnce(&mut Worker<'a>) -> T) -> T {
+        match &self.shared.watch.turns {
+            None => work(self),
+            Some(turns) => turns.take(self.nodes.number(), at_barrier, || work(self)),
+        }
+    }
+
+    /// Exchanges frames and messages with the other partitions. `next` is the earliest event ahead in this one.
+    fn exchange(&mut self, parity: usize, end: Instant, next: Instant) -> NetworkState {
         let (shared, me) = (self.shared, self.nodes.number());
-        let next = self.nodes.next(self.traffic.next_at());
-        self.nodes.hand_over(parity);
         let posts = &shared.posts[parity];
         let post = &posts[me];
         post.next.store(next.0, Ordering::Relaxed);
@@ -320,7 +336,7 @@ impl<'a> Worker<'a> {
         if posts.len() > 1 {
             shared.barrier.wait(&mut self.patience);
         }
-        self.nodes.take_over(parity, end);
+        self.in_turn(false, |worker| worker.nodes.take_over(parity, end));
         let sum = |field: fn(&Post) -> &AtomicU64| posts.iter().map(|p| field(p).load(Ordering::Relaxed)).sum();
         let next = posts.iter().map(|p| p.next.load(Ordering::Relaxed)).min().map_or(Instant::NEVER, Instant);
         let all = NetworkState { next, counted_finished: sum(|p| &p.counted_finished), started: sum(|p| &p.started) };

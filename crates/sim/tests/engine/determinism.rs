@@ -10,7 +10,7 @@ use crate::common::random::{self, Family};
 use crate::common::scenario;
 use backwater_scenario::{PlannedRun, Scenario, load};
 use backwater_sim::measure::outcome::Digests;
-use backwater_sim::{Simulation, Watch};
+use backwater_sim::{Simulation, Turns, Watch};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +49,16 @@ fn measuring_does_not_disturb() {
     let (with, without) = (run(&scenario), run(&plain));
     assert_eq!(with.received, without.received);
     assert_eq!(with.acknowledged, without.acknowledged);
+}
+
+/// Partitions that take turns are timed, and change nothing.
+#[test]
+fn turns_do_not_disturb() {
+    let scenario = busy();
+    let watch = Watch { turns: Some(Turns::new(4)), ..Watch::default() };
+    assert_eq!(Simulation::new(&scenario, 4).run(&watch).digest, digest(&scenario, 1));
+    let (longest, all) = watch.turns.as_ref().map(Turns::seconds).expect("turns were asked for");
+    assert!(longest > 0.0 && longest < all && all < 4.0 * longest, "{longest} s of {all} s");
 }
 
 /// Events at one instant run in the order in which they were scheduled. Nodes that run separately, on any number of
