@@ -80,7 +80,7 @@ def slowdown_data(results: Results) -> dict[str, Any]:
 def speed_data(files: list[Path]) -> dict[str, Any]:
     """Packet-hops a second and peak memory of each row of the benchmark that the chart shows: medians of all files."""
     measured: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
-    for row in (row for file in files for row in json.loads(file.read_text(encoding="utf-8"))):
+    for row in (row for file in files for row in json.loads(file.read_text(encoding="utf-8"))["rows"]):
         if row["scenario"] in SCENARIOS and row["scheme"] in NAMES:
             measured.setdefault((row["scenario"], row["scheme"], row["threads"]), []).append(row)
     rows = [

@@ -1,0 +1,73 @@
+//! The speeds of an earlier build, committed beside this file, and the machine that they are of.
+//!
+//! Speeds of two machines cannot be compared, and a ratio of them says nothing about a build.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+const KEPT: &str = include_str!("baseline.json");
+const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bin/bench/baseline.json");
+
+/// Speeds of an earlier build, and the machine that they are of.
+pub(crate) struct Baseline {
+    machine: Value,
+    rows: Vec<Value>,
+}
+
+impl Baseline {
+    /// Returns the baseline as this build was compiled with it.
+    pub(crate) fn kept() -> Baseline {
+        let mut kept: Value = serde_json::from_str(KEPT).expect("baseline.json is JSON");
+        let rows = kept["rows"].as_array().cloned().unwrap_or_default();
+        Baseline { machine: kept["machine"].take(), rows }
+    }
+
+    /// Whether the baseline is of the machine on which this program runs.
+    pub(crate) fn is_of_this_machine(&self) -> bool {
+        self.machine == machine()
+    }
+
+    /// Names the machine of the baseline.
+    pub(crate) fn machine(&self) -> String {
+        format!("{}, {} cores", self.machine["processor"].as_str().unwrap_or("none"), self.machine["cores"])
+    }
+
+    /// Returns the speed of a row over that of the baseline. `None` if the baseline is of another machine, or lacks the
+    /// row.
+    pub(crate) fn ratio(&self, row: &Value) -> Option<f64> {
+        let before = self.rows.iter().find(|before| is_same(before, row)).filter(|_| self.is_of_this_machine())?;
+        Some(row["packet_hops_per_s"].as_f64()? / before["packet_hops_per_s"].as_f64()?)
+    }
+
+    /// Puts the speeds of `rows` into the file of the baseline. A baseline of another machine makes way.
+    pub(crate) fn keep(mut self, rows: &[Value]) -> std::io::Result<()> {
+        if !self.is_of_this_machine() {
+            self.rows.clear();
+        }
+        for row in rows {
+            self.rows.retain(|before| !is_same(before, row));
+            let told = ["scenario", "scheme", "threads", "packet_hops_per_s"];
+            self.rows.push(told.iter().map(|key| (key.to_string(), row[*key].clone())).collect());
+        }
+        let kept = json!({"machine": machine(), "rows": self.rows});
+        fs::write(Path::new(PATH), serde_json::to_string_pretty(&kept)? + "\n")
+    }
+}
+
+fn is_same(a: &Value, b: &Value) -> bool {
+    ["scenario", "scheme", "threads"].iter().all(|key| a[*key] == b[*key])
+}
+
+/// Describes this machine: processor, cores, and a hash of the number that its system gave it.
+pub(crate) fn machine() -> Value {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let info = read("/proc/cpuinfo");
+    let name = info.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(": ").nth(1));
+    let id = read("/etc/machine-id");
+    json!({
+        "processor": name.unwrap_or(std::env::consts::ARCH),
+        "cores": std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+        "id": &blake3::hash(id.trim().as_bytes()).to_hex()[..16],
+    })
+}
