@@ -146,7 +146,7 @@ def with_common(params: list[Any]) -> list[Any]:
 
 
 def usage(argument: TyperArgument) -> str:
-    name = f"{argument.display_name_raw}{'...' if argument.nargs != 1 else ''}"
+    name = f"{argument.metavar or str(argument.name).upper()}{'...' if argument.nargs != 1 else ''}"
     return name if argument.required else f"[{name}]"
 
 
