@@ -100,6 +100,10 @@ def span(seconds: float) -> str:
     return scaled(seconds, [(1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")])
 
 
+def plural(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def say(line: str) -> None:
     """Prints a note, unless `--quiet` is given. It is neither wrapped nor interpreted."""
     if not out.quiet_notes:

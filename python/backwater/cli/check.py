@@ -68,7 +68,7 @@ def tell(first: str, name: str, estimate: estimates.Estimate) -> None:
         )
     terminal.out.print(table)
     terminal.answer(
-        f"{first} All runs: about {terminal.span(estimate.wall_s)} on {estimate.threads} threads at "
+        f"{first} All runs: about {terminal.span(estimate.wall_s)} on {terminal.plural(estimate.threads, 'thread')} at "
         f"{terminal.count(estimate.hops_per_s)} packet-hops/s each (measured now), "
         f"{terminal.size(estimate.memory_mb * 1e6)} of memory."
     )

@@ -88,7 +88,7 @@ class Goal:
         seeds = done.manifest.get("seeds") or {}
         count = seeds.get("count", 1)
         more = max(FEWEST, 2 * count)
-        told = f"{done.name}: undecided with {plural(count, 'seed')}: {', '.join(left)}"
+        told = f"{done.name}: undecided with {terminal.plural(count, 'seed')}: {', '.join(left)}"
         if seeds.get("fixed") or more > MOST:
             terminal.say(
                 f"{told}; " + ("its seeds are part of the set-up" if seeds.get("fixed") else "and that is enough")
@@ -100,10 +100,6 @@ class Goal:
 
 def is_failed(done: api.Results) -> bool:
     return not done.complete or any(row["verdict"] == "fail" for row in done.claims)
-
-
-def plural(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def goal(until: str | None, budget: str | None) -> Goal | None:
