@@ -89,9 +89,9 @@ bench: ## packet-hops per second and peak memory with one and two threads, into 
 	cargo run --release --locked -p backwater-sim --bin bench -- --threads 2 --out target/bench-2.json
 	cargo run --release --locked -p backwater-sim --bin dataplane_bench
 
-bench-costs: setup ## instructions, cache misses and mispredicted branches of a packet-hop, into docs/speed.md; needs Valgrind
+bench-costs: setup ## instructions, cache misses and mispredicted branches of a packet-hop, into docs/performance.md; needs Valgrind
 	CARGO_PROFILE_RELEASE_DEBUG=line-tables-only cargo build --release --locked -p backwater-sim --bin bench --target-dir target/costs
-	$(BIN)/python tools/hop_costs.py target/costs/release/bench docs/speed.md
+	$(BIN)/python tools/hop_costs.py target/costs/release/bench docs/performance.md
 
 bench-lab: ## frames per second of the lab beside a copy loop, into target/bench-lab.json; as root, or where users may make namespaces
 	cargo run --release --locked -p backwater-lab --bin bench_lab -- --out target/bench-lab.json

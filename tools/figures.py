@@ -112,7 +112,7 @@ def speed_texts(data: dict[str, Any]) -> dict[Path, str]:
         f"On two cores of an AMD EPYC, BFC crosses {spans[0]} million links a second with one thread and {spans[1]} "
         f"million with two, in {most[2]['peak_rss_mb']} to {least[2]['peak_rss_mb']} MB."
     )
-    return {ROOT / "docs/speed.md": "\n".join(lines), ROOT / "README.md": textwrap.fill(sentence, 120)}
+    return {ROOT / "docs/performance.md": "\n".join(lines), ROOT / "README.md": textwrap.fill(sentence, 120)}
 
 
 def between_marks(document: str, text: str) -> str:

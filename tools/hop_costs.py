@@ -2,8 +2,8 @@
 
 Runs rows of the program `bench` under Valgrind's Cachegrind, each for two simulated times, and divides the difference
 by the packet-hops between them. So the start of a run and its summary do not count. The same build gives the same
-counts on any machine, but for the last digit. Writes the tables of docs/speed.md into FILE, between their marks. BENCH
-needs line tables, as `make bench-costs` builds it.
+counts on any machine, but for the last digit. Writes the tables of docs/performance.md into FILE, between their marks.
+BENCH needs line tables, as `make bench-costs` builds it.
 
 The caches are those of one core: 32 KiB of first level and 1 MiB of second level, with lines of 64 B. Branches are
 predicted by Cachegrind's own simple predictor, and a processor's is better.

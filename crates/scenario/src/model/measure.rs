@@ -12,7 +12,7 @@ use super::names;
 pub struct Measure {
     /// Period of the samples of buffer occupancy and active flows; zero: no samples.
     pub sample: Duration,
-    /// Count the flows with data in each egress port exactly (costs a hash per packet).
+    /// Count the flows with data in each egress port exactly (costs a look at a table per packet).
     pub active_flows: bool,
     /// Histogram of each data packet's time in egress queues (costs a time stamp per packet).
     pub queueing_delay: bool,

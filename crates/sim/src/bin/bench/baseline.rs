@@ -4,7 +4,6 @@
 
 use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
 
 const KEPT: &str = include_str!("baseline.json");
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bin/bench/baseline.json");
@@ -18,7 +17,11 @@ pub(crate) struct Baseline {
 impl Baseline {
     /// Returns the baseline as this build was compiled with it.
     pub(crate) fn kept() -> Baseline {
-        let mut kept: Value = serde_json::from_str(KEPT).expect("baseline.json is JSON");
+        Baseline::parse(KEPT)
+    }
+
+    fn parse(text: &str) -> Baseline {
+        let mut kept: Value = serde_json::from_str(text).expect("baseline.json is JSON");
         let rows = kept["rows"].as_array().cloned().unwrap_or_default();
         Baseline { machine: kept["machine"].take(), rows }
     }
@@ -41,17 +44,20 @@ impl Baseline {
     }
 
     /// Puts the speeds of `rows` into the file of the baseline. A baseline of another machine makes way.
-    pub(crate) fn keep(mut self, rows: &[Value]) -> std::io::Result<()> {
-        if !self.is_of_this_machine() {
-            self.rows.clear();
+    pub(crate) fn keep(rows: &[Value]) -> std::io::Result<()> {
+        // Another call may have written the file since this build.
+        let Baseline { machine: of, rows: mut all } = Baseline::parse(&fs::read_to_string(PATH)?);
+        let here = machine();
+        if of != here {
+            all.clear();
         }
         for row in rows {
-            self.rows.retain(|before| !is_same(before, row));
+            all.retain(|before| !is_same(before, row));
             let told = ["scenario", "scheme", "threads", "packet_hops_per_s"];
-            self.rows.push(told.iter().map(|key| (key.to_string(), row[*key].clone())).collect());
+            all.push(told.iter().map(|key| (key.to_string(), row[*key].clone())).collect());
         }
-        let kept = json!({"machine": machine(), "rows": self.rows});
-        fs::write(Path::new(PATH), serde_json::to_string_pretty(&kept)? + "\n")
+        let text = serde_json::to_string_pretty(&json!({"machine": here, "rows": all}))? + "\n";
+        fs::write(PATH, text)
     }
 }
 

@@ -149,7 +149,7 @@ fn each(options: &Options) -> ExitCode {
             eprintln!("--keep: rows with --ms or --set are no baseline");
             return ExitCode::from(2);
         }
-        baseline.keep(&measured).expect("the baseline is writable");
+        Baseline::keep(&measured).expect("the baseline is writable");
     }
     ExitCode::SUCCESS
 }
@@ -191,7 +191,7 @@ fn one(i: usize, options: &Options) -> Result<serde_json::Value, backwater_scena
     let seconds = start.elapsed().as_secs_f64();
     let peak_rss_mb = peak_rss_mb();
     let following = options.follow.map(|share| following(scenario, share, &outcome));
-    let in_turns = options.cores.map(|cores| in_turns(scenario, cores, &outcome));
+    let windows = options.cores.map(|cores| [1, cores].map(|cores| in_turns(scenario, cores, &outcome)));
     Ok(serde_json::json!({
         "scenario": name,
         "scheme": scheme,
@@ -203,8 +203,8 @@ fn one(i: usize, options: &Options) -> Result<serde_json::Value, backwater_scena
         "following": following.as_ref().map(|(ratio, _)| ratio),
         "recorded": following.as_ref().map(|(_, recorded)| recorded),
         "cores": options.cores,
-        "speedup": in_turns.map(|(longest, _)| seconds / longest),
-        "balance": in_turns.map(|(longest, all)| all / longest),
+        "speedup": windows.map(|[(alone, _), (longest, _)]| alone / longest),
+        "work": windows.map(|[(alone, _), (_, all)]| all / alone),
         "digest": outcome.digest.whole,
         "retransmitted": outcome.retransmitted.iter().map(|n| *n as u64).sum::<u64>(),
         "timeouts": outcome.timeout_reasons,
@@ -212,7 +212,8 @@ fn one(i: usize, options: &Options) -> Result<serde_json::Value, backwater_scena
     }))
 }
 
-/// Runs the scenario in as many partitions as `cores`, which take turns. Returns what [`Turns::seconds`] does.
+/// Runs the scenario in as many partitions as `cores`, which take turns. Returns what [`Turns::seconds`] does, so the time
+/// to build the network does not count.
 fn in_turns(scenario: &Scenario, cores: usize, outcome: &Outcome) -> (f64, f64) {
     let watch = Watch { turns: Some(Turns::new(cores)), ..Watch::default() };
     assert_eq!(Simulation::new(scenario, cores).run(&watch).digest, outcome.digest, "threads change no result");
