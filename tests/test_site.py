@@ -117,6 +117,7 @@ def test_the_median_of_rounds_is_shown(tmp_path: Path) -> None:
     row = {"scenario": "facebook", "scheme": "bfc", "threads": 1, "peak_rss_mb": 26.4}
     files = [tmp_path / f"{speed}.json" for speed in (10, 30, 11)]
     for file in files:
-        file.write_text(json.dumps([{**row, "packet_hops_per_s": int(file.stem) * 1e6}, {**row, "scheme": "other"}]))
+        rows = [{**row, "packet_hops_per_s": int(file.stem) * 1e6}, {**row, "scheme": "other"}]
+        file.write_text(json.dumps({"machine": {}, "rows": rows}))
     (shown,) = figures.speed_data(files)["rows"]
     assert (shown["packet_hops_per_s"], shown["rounds"]) == (11e6, 3)
