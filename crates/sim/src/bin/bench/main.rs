@@ -78,7 +78,15 @@ impl Options {
                 return Err(format!("--one: expected 0 to {}", rows().count() - 1));
             }
         }
+        if options.keep && !options.are_as_listed() {
+            return Err("--keep: rows with --ms or --set are no baseline".into());
+        }
         Ok(options)
+    }
+
+    /// Whether rows run as they are listed. Others are compared with nothing.
+    fn are_as_listed(&self) -> bool {
+        self.ms.is_none() && self.sets.is_empty()
     }
 }
 
@@ -107,8 +115,7 @@ fn main() -> ExitCode {
 fn each(options: &Options) -> ExitCode {
     let all = options.all || options.filter.starts_with(REGISTRY);
     let baseline = Baseline::kept();
-    // Rows that are not run as listed are compared with nothing.
-    let as_listed = options.ms.is_none() && options.sets.is_empty();
+    let as_listed = options.are_as_listed();
     let mut measured = Vec::new();
     println!("{:<16}{:<20}{:>14}{:>18}{:>14}", "scenario", "scheme", "packet-hops", "packet-hops/s", "peak RSS");
     for (i, (scenario, scheme, ..)) in rows().enumerate() {
@@ -145,10 +152,6 @@ fn each(options: &Options) -> ExitCode {
             .expect("--out is writable");
     }
     if options.keep {
-        if !as_listed {
-            eprintln!("--keep: rows with --ms or --set are no baseline");
-            return ExitCode::from(2);
-        }
         Baseline::keep(&measured).expect("the baseline is writable");
     }
     ExitCode::SUCCESS

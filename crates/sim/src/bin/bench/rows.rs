@@ -79,36 +79,6 @@ load_with_headers = true
 local_share = 0.125
 "#;
 
-/// Topology of FlowSail, section VI-B: 1024 servers, 64 switches per tier.
-const FAT_TREE: &str = r#"
-[topology]
-kind = "fat-tree"
-pods = 8
-tors_per_pod = 8
-aggs_per_pod = 8
-cores = 64
-hosts_per_tor = 16
-host_rate = "100 Gbps"
-core_rate = "100 Gbps"
-host_delay = "1 us"
-core_delay = "1 us"
-"#;
-
-/// The same with eight times as many servers.
-const LARGE_FAT_TREE: &str = r#"
-[topology]
-kind = "fat-tree"
-pods = 16
-tors_per_pod = 16
-aggs_per_pod = 16
-cores = 256
-hosts_per_tor = 32
-host_rate = "100 Gbps"
-core_rate = "100 Gbps"
-host_delay = "1 us"
-core_delay = "1 us"
-"#;
-
 const TOPOLOGY: &str = r#"
 [topology]
 kind = "leaf-spine"
@@ -120,6 +90,16 @@ core_rate = "100 Gbps"
 host_delay = "1 us"
 core_delay = "1 us"
 "#;
+
+/// Returns a fat tree with as many switches per pod in both tiers. That of FlowSail, section VI-B, has 8 pods of 8 and
+/// 64 cores: 1,024 servers, 64 switches per tier.
+fn fat_tree(pods: u32, tors_per_pod: u32, cores: u32, hosts_per_tor: u32) -> String {
+    format!(
+        "[topology]\nkind = \"fat-tree\"\npods = {pods}\ntors_per_pod = {tors_per_pod}\naggs_per_pod = {tors_per_pod}\n\
+         cores = {cores}\nhosts_per_tor = {hosts_per_tor}\nhost_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\n\
+         host_delay = \"1 us\"\ncore_delay = \"1 us\"\n"
+    )
+}
 
 /// Lists the rows above, then one row for every registered scheme. `--one` takes an index into this list.
 pub(crate) fn rows() -> impl Iterator<Item = Row> {
@@ -136,9 +116,9 @@ pub(crate) fn text((name, scheme, workload, _): Row, duration: &str) -> String {
         profile.split_once('+').map_or((profile, ""), |(profile, _)| (profile, "[conventions]\nties = \"random\"\n"));
     let compat = if profile.is_empty() { String::new() } else { format!("compat = \"{profile}\"\n") };
     let topology = match name.rsplit('-').next() {
-        Some("1024") => FAT_TREE,
-        Some("8192") => LARGE_FAT_TREE,
-        _ => TOPOLOGY,
+        Some("1024") => fat_tree(8, 8, 64, 16),
+        Some("8192") => fat_tree(16, 16, 256, 32),
+        _ => TOPOLOGY.to_string(),
     };
     let (drain, flows) = if name.ends_with("100k") { (4.0, "warmup = \"0 s\"\nflows = 100000\n") } else { (1.0, "") };
     format!(
