@@ -1,4 +1,4 @@
-//! What meters report equals a count of every packet, on random networks of every family.
+//! Meters report what a count of every packet finds, on random networks of every family.
 //!
 //! The engine's meters keep sums. The count here keeps every packet that waits, and every change of a number, and works
 //! out the reports from them at the end.
@@ -50,7 +50,7 @@ impl Ledger {
         changes.push((now, flows.len()));
     }
 
-    /// Takes a packet that waits at `port`, if it does. Of two copies, `since` tells which one.
+    /// Takes a packet that waits at `port`, if it does. Two copies of it may wait: `since` says which one is meant.
     fn take(&mut self, now: Instant, port: Port, packet: &Packet, since: Option<Instant>) -> bool {
         let Some(waiting) = self.waiting.get_mut(&port) else { return false };
         let is_it = |waiting: &Waiting| waiting.of == of(packet) && since.is_none_or(|since| waiting.since == since);
@@ -91,7 +91,7 @@ impl Observer for Ledger {
 /// Bin of a histogram: its two ends, ns, and its count.
 type Bin = (u64, u64, u64);
 
-/// What the meters of a run report.
+/// Reports of the meters of a run.
 #[derive(Debug, Default, PartialEq)]
 struct Metered {
     /// By port: `[flows with data]`, samples.
