@@ -295,6 +295,13 @@ def chips() -> str:
     """
 
 def tables_schema() -> str: ...
+def fluid_trajectory(gaps: bytes, sizes: bytes, permanent: int) -> tuple[bytes, bytes]:
+    """Flows that share a link equally: when they arrive or leave, and how many there are from then on.
+
+    `gaps` between arrivals and `sizes`, both times, are 64-bit floats, and so are the times returned. Numbers are
+    64-bit integers.
+    """
+
 def size_tables() -> list[str]:
     """Names of the tables of flow sizes that ship."""
 

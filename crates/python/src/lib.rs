@@ -1,6 +1,7 @@
 //! `backwater._core`: conversions between Python and the simulator, and nothing else.
 
 mod capture;
+mod fluid;
 #[cfg(target_os = "linux")]
 mod lab;
 mod replay;
@@ -515,6 +516,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(flows, m)?)?;
     m.add_function(wrap_pyfunction!(start_deadlock, m)?)?;
     m.add_function(wrap_pyfunction!(replay::replay, m)?)?;
+    m.add_function(wrap_pyfunction!(fluid::fluid_trajectory, m)?)?;
     m.add_function(wrap_pyfunction!(processors, m)?)?;
     m.add_function(wrap_pyfunction!(free_memory, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;

@@ -57,7 +57,7 @@ def value_of(schema: Schema, given: Any, name: str) -> Any:
     if given is None:
         return None
     if schema.get("$ref") == SIZES:
-        return Sizes(given)
+        return Sizes.of(given)
     if "$ref" in schema:
         return rounded(as_number(given, name))  # 80 us is 8e-5, and not its neighbour.
     return float(given) if schema.get("type") == "number" else given

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from backwater import _core, suggest
@@ -49,6 +49,11 @@ class Sizes:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Sizes:
+        """Returns the distribution: one object for each law, so that runs of a sweep share its means."""
+        return recent(json.dumps(given))
 
     @classmethod
     def read(cls, table: str) -> Sizes:
@@ -162,3 +167,8 @@ def integral(x: float) -> float:
     """Returns the integral of ceil from 0 to x."""
     k = math.floor(x)
     return k * (k + 1) / 2 + (x - k) * (k + 1)
+
+
+@lru_cache(maxsize=16)
+def recent(given: str) -> Sizes:
+    return Sizes(json.loads(given))
