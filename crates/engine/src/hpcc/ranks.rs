@@ -266,7 +266,9 @@ impl Ranks {
         match count {
             0 => {}
             1 => give(&[0]),
-            2..=8 => give(&counts::<8>(keys, count)),
+            2 => give(&counts::<2>(keys, count)),
+            3..=4 => give(&counts::<4>(keys, count)),
+            5..=8 => give(&counts::<8>(keys, count)),
             9..=16 => give(&counts::<16>(keys, count)),
             17..=32 => give(&counts::<32>(keys, count)),
             _ => give(&counts::<FEW>(keys, count)),
