@@ -5,14 +5,14 @@ use backwater_scenario::Scenario;
 use backwater_sim::Outcome;
 use backwater_types::DropReason;
 
-/// Returns a scenario of 20 MB to one of 32 hosts in 2000 simultaneous flows, with switches of 1 MB.
+/// Returns a scenario of 10 MB to one of 32 hosts in 2000 simultaneous flows, with switches of 1 MB.
 fn incast(scheme: &str, more: &str) -> Scenario {
     let text = format!(
         "scheme = \"{scheme}\"\nhost.rto = \"20 ms\"\nswitch.buffer = \"1 MB\"\n{more}\
          [topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 8\n\
          host_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n\
          [run]\nduration = \"100 us\"\nwarmup = \"0 s\"\ndrain = 300.0\n[measure]\nsample = \"10 us\"\n\
-         [[workload]]\nkind = \"incast\"\ndegree = 2000\naggregate = \"20 MB\"\nperiod = \"1 s\"\nstart = \"0 ns\"\n"
+         [[workload]]\nkind = \"incast\"\ndegree = 2000\naggregate = \"10 MB\"\nperiod = \"1 s\"\nstart = \"0 ns\"\n"
     );
     scenario(&text)
 }
