@@ -41,7 +41,7 @@ WHEELS := target/dist
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long fuzz bench bench-costs bench-lab bench-page lint tools audit sbom format docs figures rustdoc api results lock wheel clean
+.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long fuzz bench bench-costs bench-lab bench-page lint lint-rust lint-python tools audit sbom format docs figures rustdoc api results lock wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -99,9 +99,13 @@ bench-lab: ## frames per second of the lab beside a copy loop, into target/bench
 bench-page: setup ## how long a large page takes to answer clicks, in a headless Chromium
 	$(BIN)/python tests/bench_page.py
 
-lint: $(VENV)/.packages ## formatting and lints, Rust and Python
+lint: lint-rust lint-python ## formatting and lints, Rust and Python
+
+lint-rust:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+lint-python: $(VENV)/.packages
 	$(BIN)/ruff format --check python tests tools
 	$(BIN)/ruff check python tests tools
 	$(BIN)/mypy
