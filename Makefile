@@ -16,7 +16,7 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 RUST := Cargo.toml Cargo.lock $(shell find crates data -type f -not -path '*/target/*' 2>/dev/null)
 
 # Beside `test-python`, without the jobs of make: cargo would warn at each test that it cannot share them.
-CARGO := env -u MAKEFLAGS cargo
+CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 
 # What has to build where there is no standard library, and a target that has none.
 CORES := cargo check --locked -p backwater-types -p backwater-wire -p backwater-dataplane -p backwater-transport -p backwater-nic --no-default-features
