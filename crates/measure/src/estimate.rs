@@ -3,8 +3,7 @@
 use crate::ideal::Ideal;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology;
-use backwater_traffic::shortened;
-use backwater_traffic::{ENDLESS, FlowKeys, Traffic};
+use backwater_traffic::{ENDLESS, FlowKeys, Traffic, counted_window, shortened};
 use backwater_types::Instant;
 use serde_json::{Value, json};
 
@@ -16,6 +15,8 @@ const DRAWN: usize = 200_000;
 /// Packet-hops count each data packet and one ACK per packet on every link of the flow's path. An endless flow has an
 /// equal share of every link that it uses, and sends at the smallest of these shares.
 ///
+/// How much of a cooldown runs is not known before: the estimate ends with the counted window.
+///
 /// Memory is a fit to runs of 10 to 300,000 flows. The simulation takes 5 MB, 100 KB per switch, 600 bytes per queue of
 /// its ports and 80 bytes per flow. Writing the tables takes 12 MB, 365 bytes per flow and 170 bytes per sample of a
 /// switch's buffer.
@@ -23,7 +24,8 @@ pub fn estimate(scenario: &Scenario) -> Value {
     let graph = topology::expand(&scenario.topology);
     let scenario = &*shortened(scenario, &graph);
     let ideal = Ideal::new(&graph, scenario);
-    let duration = scenario.run.duration.as_secs_f64();
+    let (_, until) = counted_window(scenario);
+    let duration = until.since(Instant::ZERO).as_secs_f64();
     let packet = scenario.host.payload.0 + scenario.host.header.0;
     let (mut flows, mut hops, mut last) = (0u64, 0f64, Instant::ZERO);
     let (mut endless, mut sharing) = (Vec::new(), vec![0u32; 2 * graph.links.len()]);
@@ -39,7 +41,7 @@ pub fn estimate(scenario: &Scenario) -> Value {
         closed_loop_hops += flow.packets(scenario.host.payload.0).0 as f64 * 2.0 * path.len() as f64;
     }
     closed_loop_hops *= closed_loop_flows as f64 / drawn.max(1) as f64;
-    for flow in traffic.filter(|flow| !flow.is_closed_loop()).take(DRAWN) {
+    for flow in traffic.filter(|flow| !flow.is_closed_loop()).take_while(|flow| flow.at < until).take(DRAWN) {
         ideal.path(flow.src, flow.dst, keys.next(&flow), &mut path);
         flows += 1;
         last = flow.at;
@@ -58,7 +60,7 @@ pub fn estimate(scenario: &Scenario) -> Value {
     let endless = endless * duration / (8 * packet) as f64;
     let (flows, hops) = (flows as f64 / part + closed_loop_flows as f64, hops / part + endless + closed_loop_hops);
     let switches = (graph.nodes.len() - graph.hosts) as f64;
-    let sampled = scenario.run.duration.as_secs_f64() - scenario.run.warmup().as_secs_f64();
+    let sampled = duration - scenario.run.warmup().as_secs_f64();
     let samples = match scenario.measure.sample.as_secs_f64() {
         0.0 => 0.0,
         period => switches * sampled / period,
@@ -69,7 +71,7 @@ pub fn estimate(scenario: &Scenario) -> Value {
     json!({
         "flows": flows.round() as u64,
         "packet_hops": hops.round() as u64,
-        "sim_time_ps": scenario.run.duration.0,
+        "sim_time_ps": until.0,
         "memory_mb": (memory / 1e6).ceil() as u64,
     })
 }

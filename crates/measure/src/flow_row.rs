@@ -20,7 +20,7 @@ pub struct FlowRow {
     pub ideal: u64,
     /// Completion time over ideal; `NaN` if unfinished.
     pub slowdown: f64,
-    /// Whether the flow is counted: it has a finite size, and it arrived in the counted window or later. A flow of a
-    /// collective that never started counts too.
+    /// Whether the flow is counted: it has a finite size, and it arrived in the counted window. A flow of a collective
+    /// counts too if it started after the window, or never.
     pub counted: bool,
 }

@@ -253,7 +253,7 @@ impl Outcome {
         let host = &self.scenario.host;
         let by_formula = self.scenario.measure.slowdown == Slowdown::HpccSim;
         let base = by_formula.then(|| BaseTimes::new(&self.graph, host));
-        let (warm, _) = counted_window(&self.scenario);
+        let (warm, until) = counted_window(&self.scenario);
         let mut keys = FlowKeys::new(&self.scenario);
         let mut path = Vec::new();
         let closed_loop = traffic();
@@ -287,7 +287,7 @@ impl Outcome {
                 timeouts: self.timeouts[i],
                 ideal,
                 slowdown: if end == Instant::NEVER { f64::NAN } else { end.since(flow.at).0 as f64 / ideal as f64 },
-                counted: flow.at >= warm && flow.size != ENDLESS,
+                counted: flow.at >= warm && (flow.at < until || flow.is_closed_loop()) && flow.size != ENDLESS,
             }
         })
     }

@@ -126,7 +126,7 @@ pub(crate) fn lab_check(scenario_json: &str, own_flows: bool) -> PyResult<Option
     Ok(check(&scenario, expand(&scenario.topology).hosts).and(flows).err())
 }
 
-/// Divisor of time, and seconds of the machine for the shortest hop, to the counted window and to its end, if the fastest
+/// Divisor of time, and seconds of the machine for the shortest hop, to the counted window and to the last arrival, if the fastest
 /// link has `rate` bits per second.
 #[pyfunction]
 pub(crate) fn lab_pace(scenario_json: &str, rate: u64) -> PyResult<(u32, f64, f64, f64)> {

@@ -114,7 +114,7 @@ fn begin(scenario_json: &str, threads: usize, wanted: Wanted) -> PyResult<Run> {
     let watch = Arc::new(Watch::default());
     let (send, done) = mpsc::channel();
     let shared = watch.clone();
-    let until = shortened(&scenario, &scenario::topology::expand(&scenario.topology)).run.duration.0;
+    let until = shortened(&scenario, &scenario::topology::expand(&scenario.topology)).run.counted_until().0;
     std::thread::spawn(move || {
         let run = || {
             let simulation = Simulation::new(&scenario, threads);

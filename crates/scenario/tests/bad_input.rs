@@ -788,6 +788,17 @@ const CASES: &[Case] = &[
         "warmup = \"1 ms\"",
         &["bad.toml:41: run.warmup = \"1 ms\": expected less than run.duration = 1 ms"],
     ),
+    (
+        "warmup = \"100 us\"",
+        "warmup = \"100 us\"\ncooldown = \"900 us\"",
+        &["bad.toml:42: run.cooldown = \"900 us\": expected less than 900 us, which run.warmup leaves of run.duration"],
+    ),
+    (
+        "warmup = \"100 us\"",
+        "cooldown = \"1 ms\"",
+        &["bad.toml:41: run.cooldown = \"1 ms\": expected less than 1 ms, which run.warmup leaves of run.duration"],
+    ),
+    ("warmup = \"100 us\"", "cooldown = \"-1 us\"", &["bad.toml:41: run.cooldown = \"-1 us\": expected"]),
     ("warmup = \"100 us\"", "drain = 0.5", &["bad.toml:41: run.drain = 0.5: expected 1 to"]),
     (
         "warmup = \"100 us\"",
@@ -1590,6 +1601,11 @@ const MEMORY_CASES: &[Case] = &[
         "flows = 1000",
         "flows = 1000\nwarmup = \"1 us\"",
         &["run.warmup = \"1 us\": run.flows sets the length of the run"],
+    ),
+    (
+        "flows = 1000",
+        "flows = 1000\ncooldown = \"1 us\"",
+        &["run.cooldown = \"1 us\": run.flows sets the length of the run; expected none"],
     ),
     ("flows = 1000", "flows = -5", &["run.flows = -5: expected a whole number"]),
     ("flows = 1000", "drain = 0.5", &["run.drain = 0.5: expected 1 to"]),

@@ -32,8 +32,8 @@ impl Arrival {
     }
 }
 
-/// Returns the start of the counted window and its end, which is also the end of arrivals.
+/// Returns the start of the counted window and its end. Flows go on arriving for `run.cooldown` after it.
 pub fn counted_window(scenario: &Scenario) -> (Instant, Instant) {
     let at = |d: Duration| Instant::ZERO + d;
-    (at(scenario.run.warmup()), at(scenario.run.duration))
+    (at(scenario.run.warmup()), at(scenario.run.counted_until()))
 }

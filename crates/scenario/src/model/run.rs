@@ -13,9 +13,14 @@ pub struct Run {
     /// Flows after which arrivals end, if that is sooner than `duration`; those of collectives do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<u32>,
-    /// Time of the first arrival that counts. Absent: a tenth of `duration`.
+    /// Time of the first arrival that counts. Absent: a tenth of the time until the end of the counted window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Duration>,
+    /// Time at the end of `duration` whose arrivals do not count, so that counted flows finish under load. The run ends
+    /// once they have finished. Absent: all arrivals from `warmup` on count, and the last of them finish in a network
+    /// that drains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cooldown: Option<Duration>,
     /// Limit of the run as a multiple of `duration`, until which it goes on for counted flows and collectives that have
     /// not finished.
     #[serde(default = "four")]
@@ -34,7 +39,12 @@ pub struct Run {
 impl Run {
     /// Returns the start of the counted window.
     pub fn warmup(&self) -> Duration {
-        self.warmup.unwrap_or(Duration(self.duration.0 / 10))
+        self.warmup.unwrap_or(Duration(self.counted_until().0 / 10))
+    }
+
+    /// Returns the end of the counted window.
+    pub fn counted_until(&self) -> Duration {
+        Duration(self.duration.0.saturating_sub(self.cooldown.map_or(0, |cooldown| cooldown.0)))
     }
 }
 

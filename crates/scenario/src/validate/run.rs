@@ -31,8 +31,14 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
         "run.flows sets the length of the run; expected \"0 s\", or no run.warmup, which then is a tenth of the run"
             .into()
     })?;
+    let known = run.flows.is_none() || run.cooldown.is_none_or(|cooldown| cooldown == Duration::ZERO);
+    doc.need(known, "run.cooldown", || "run.flows sets the length of the run; expected none".into())?;
     doc.need(run.warmup() < run.duration, "run.warmup", || {
         format!("expected less than run.duration = {}", run.duration)
+    })?;
+    doc.need(run.warmup() < run.counted_until(), "run.cooldown", || {
+        let most = run.duration - run.warmup();
+        format!("expected less than {most}, which run.warmup leaves of run.duration")
     })?;
     doc.need(run.origin <= DURATION_MAX, "run.origin", || format!("expected at most {DURATION_MAX}"))?;
     let end = run.duration.0 as f64 * run.drain;

@@ -29,6 +29,7 @@ use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
 use backwater_traffic::{ENDLESS, Traffic};
 use backwater_types::{Duration, Instant};
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -39,7 +40,7 @@ pub(crate) struct Timing {
     pub look_ahead: Duration,
     /// Start of the counted window.
     pub warm: Instant,
-    /// End of the counted window and of arrivals.
+    /// End of the counted window.
     pub until: Instant,
     /// Latest end of the run.
     pub cap: Instant,
@@ -134,9 +135,9 @@ struct Worker<'a> {
     shared: &'a Shared<'a>,
     patience: Patience,
     results: PartitionResults,
-    /// Number of the first open-loop flow that arrived in the counted window. Open-loop flows are numbered in order of
+    /// Numbers of the open-loop flows that arrived in the counted window. Open-loop flows are numbered in order of
     /// arrival.
-    first_counted: u32,
+    counted_flows: Range<u32>,
     /// Counted flows of finite size that have arrived in the whole network, plus all closed-loop flows.
     counted: u64,
     /// Closed-loop flows that started in this partition.
@@ -168,7 +169,7 @@ impl<'a> Worker<'a> {
             shared,
             patience: Patience::default(),
             results,
-            first_counted: u32::MAX,
+            counted_flows: u32::MAX..u32::MAX,
             counted: closed_loop_flows.into(),
             started: 0,
             counted_finished: 0,
@@ -180,7 +181,7 @@ impl<'a> Worker<'a> {
 
     /// Handles every event before `end`, and records the flows that finish.
     fn run_window(&mut self, end: Instant) {
-        let (results, first_counted) = (&mut self.results, self.first_counted);
+        let (results, counted_flows) = (&mut self.results, &self.counted_flows);
         let (counted_finished, all_finished) = (&mut self.counted_finished, &mut self.finished);
         let (traffic, started, cap) = (&mut self.traffic, &mut self.started, self.timing.cap);
         let closed_loop_flows = traffic.closed_loop_flows();
@@ -202,7 +203,7 @@ impl<'a> Worker<'a> {
                 results.retransmitted[flow as usize] = retransmitted;
                 results.timeouts[flow as usize] = timeouts.min(u16::MAX as u32) as u16;
                 *all_finished += 1;
-                *counted_finished += (flow >= first_counted || flow < closed_loop_flows) as u64;
+                *counted_finished += (counted_flows.contains(&flow) || flow < closed_loop_flows) as u64;
             }
         };
         self.nodes.run_window(end, &mut record);
@@ -298,8 +299,11 @@ impl<'a> Worker<'a> {
                 }
                 continue;
             }
-            if flow.at >= self.timing.warm {
-                self.first_counted = self.first_counted.min(flow.id);
+            let Range { start, end } = &mut self.counted_flows;
+            if flow.at >= self.timing.until {
+                *end = flow.id.min(*end);
+            } else if flow.at >= self.timing.warm {
+                *start = flow.id.min(*start);
                 self.counted += (flow.size != ENDLESS) as u64;
             }
             self.results.received.push(Instant::NEVER);
@@ -407,8 +411,8 @@ impl<'a> Worker<'a> {
         if left == 0 || self.traffic.next_at() != Instant::NEVER {
             return false;
         }
-        let (shared, first) = (self.shared, self.first_counted);
-        let counts = |flow| flow >= first || flow < closed_loop_flows;
+        let (shared, counted_flows) = (self.shared, &self.counted_flows);
+        let counts = |flow| counted_flows.contains(&flow) || flow < closed_loop_flows;
         let state = self.stall_detector.check(now, stall_after, &mut *self.nodes, counts);
         // A thread may be one check ahead of another, never two.
         let states = &shared.states[(now.0 / stall::EVERY.0 % 2) as usize];

@@ -8,6 +8,7 @@ mod beside_pfc;
 mod captured;
 mod collectives;
 mod conformance;
+mod cooldown;
 mod deadlock;
 mod determinism;
 mod explain;
