@@ -232,3 +232,29 @@ def test_the_kernels_throttle_is_told_in_time(monkeypatch: pytest.MonkeyPatch, t
     runtime.write_text("950000")
     monkeypatch.setattr("backwater._core.processors", lambda: 1)
     assert realtime.throttle(1) is None, "with one processor the lab does not wait awake"
+
+
+COOLDOWN = """
+name = "cooldown"
+scheme = "bfc"
+topology = { kind = "single-switch", hosts = 4, rate = "100 Gbps", delay = "1 us" }
+run = { duration = "100 ms", cooldown = "99500 us", warmup = "0 s" }
+workload = [{ kind = "background", sizes = { fixed = "200 KB" }, load = 0.3, load_of = "senders" }]
+seeds = { count = 1 }
+"""
+
+
+@pytest.mark.usefixtures("allowed")
+def test_a_lab_ends_when_the_counted_flows_have_arrived(tmp_path: Path) -> None:
+    """At 20 Mb/s the counted window takes 2.5 s, and all of the cooldown would take more than eight minutes."""
+    path = tmp_path / "cooldown.toml"
+    path.write_text(COOLDOWN)
+    run(path, "--rate", "20", "--out", tmp_path / "out")
+    (done,) = backwater.Results(tmp_path / "out").runs
+    flows = done.table("flows").to_pylist()
+    counted = [flow for flow in flows if flow["counted"]]
+    assert counted
+    assert all(flow["arrival_ps"] < 500e6 and flow["finish_rx_ps"] for flow in counted)
+    last = max(flow["finish_rx_ps"] for flow in counted)
+    assert last <= done.summary["sim_time_ps"] < 20e9
+    assert any(not flow["counted"] for flow in flows)

@@ -86,6 +86,8 @@ struct Shared {
 /// Both programs.
 pub struct Programs {
     shared: Arc<Shared>,
+    /// Number of the first flow that starts after the counted window.
+    counted: u32,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -117,7 +119,8 @@ impl Programs {
         let flows = Flows { goodput: vec![0; scenario.workload.len()], ..Flows::default() };
         let shared =
             Arc::new(Shared { flows: Mutex::new(flows), receiving: Mutex::default(), stop: AtomicBool::new(false) });
-        let until = Instant::ZERO + scenario.run.duration;
+        let window = counted_window(scenario);
+        let counted = own.partition_point(|one| one.flow.at < window.1) as u32;
         let namespaces = network.namespaces().during("cannot keep the hosts", "")?;
         let sender = Sender {
             traffic: own.to_vec(),
@@ -126,22 +129,16 @@ impl Programs {
             paces: scenario.workload.iter().map(|w: &Workload| w.rate().map(SerTime::of)).collect(),
             payload: scenario.host.payload.0,
             headers: scenario.host.headers().0,
-            until,
+            until: Instant::ZERO + scenario.run.duration,
             clock,
             shared: shared.clone(),
         };
-        let receiver = Receiver {
-            sockets,
-            window: counted_window(scenario),
-            payload: scenario.host.payload.0,
-            clock,
-            shared: shared.clone(),
-        };
+        let receiver = Receiver { sockets, window, payload: scenario.host.payload.0, clock, shared: shared.clone() };
         let start = |name: &str, work: Box<dyn FnOnce() + Send>| thread::Builder::new().name(name.into()).spawn(work);
         let threads =
             [start("receive", Box::new(move || receiver.work())), start("send", Box::new(move || sender.work()))];
         let threads: Result<Vec<_>, _> = threads.into_iter().collect();
-        Ok(Programs { shared, threads: threads.during("cannot start the programs", "")? })
+        Ok(Programs { shared, counted, threads: threads.during("cannot start the programs", "")? })
     }
 
     /// Flows started so far, and finite flows that have arrived whole.
@@ -149,9 +146,10 @@ impl Programs {
         self.shared.flows.lock().map(|flows| flows.counts).unwrap_or_default()
     }
 
-    /// Whether a finite flow has not arrived whole.
+    /// Whether a finite flow that started in the counted window, or before, has not arrived whole.
     pub fn waits(&self) -> bool {
-        self.shared.receiving.lock().is_ok_and(|flows| flows.values().any(|flow| flow.packets != u32::MAX))
+        let waits = |(id, flow): (&u32, &Receiving)| *id < self.counted && flow.packets != u32::MAX;
+        self.shared.receiving.lock().is_ok_and(|flows| flows.iter().any(waits))
     }
 
     /// Ends both programs, and returns what has become of the flows.

@@ -14,6 +14,7 @@ use backwater_measure::digest::conclude;
 use backwater_nic::Rings;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
+use backwater_traffic::counted_window;
 use backwater_types::Instant;
 use std::thread;
 use std::time::Duration;
@@ -82,7 +83,7 @@ pub fn run(
         }
     };
     let programs = Programs::start(&network, scenario, graph, &own, running.clock())?;
-    let until = Instant::ZERO + scenario.run.duration;
+    let until = counted_window(scenario).1;
     let cap = Instant((scenario.run.duration.0 as f64 * scenario.run.drain.max(1.0)) as u64).max(until);
     let mut complete = true;
     loop {
