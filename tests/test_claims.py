@@ -429,6 +429,7 @@ def test_claims_are_judged_at_their_scales(two: Results) -> None:
         "verdict": "not-run",
         "coverage": "",
         "without": "",
+        "settling": "",
         "amended": [],
         "note": "",
         "checks": [],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backwater import Results, experiments
+from backwater import Results, experiments, ledger
 from conftest import SMOKE, Cli
 
 CLAIMS = """
@@ -41,6 +41,8 @@ low = {low}
 
 @pytest.fixture
 def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ledger, "this", lambda: ledger.Simulator("0" * 16, {}))  # It would be kept for other tests.
+
     def make(low: float, more: str = "") -> str:
         path = tmp_path / "claims.toml"
         path.write_text(CLAIMS.format(base=SMOKE / "bfc.toml", low=low) + more)

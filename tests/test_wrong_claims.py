@@ -26,8 +26,9 @@ degree = 7
 aggregate = "2 MB"
 period = "250 us"
 [run]
-duration = "1 ms"
-warmup = "100 us"
+duration = "4 ms"
+warmup = "500 us"
+cooldown = "2 ms"
 [seeds]
 count = 5
 [[variant]]

@@ -195,8 +195,8 @@ def says(row: Row) -> str:
 
 
 def measured(row: Row) -> str:
-    """Returns the measured values, and the result without the mechanism that the claim credits."""
-    return "; ".join(part for part in (row["measured"], row.get("without", "")) if part)
+    """Returns the measured values, the result without the credited mechanism, and whether the values have settled."""
+    return "; ".join(part for part in (row["measured"], row.get("without", ""), row.get("settling", "")) if part)
 
 
 def verdict(row: Row) -> str:

@@ -47,7 +47,7 @@ PLAIN_EVERY_S = 10.0
 VERDICT_STYLE = {
     "pass": "green",
     "fail": "bold red",
-    **dict.fromkeys(("part", "direction", "undecided", "vacuous"), "yellow"),
+    **dict.fromkeys(("part", "direction", "undecided", "unsettled", "vacuous"), "yellow"),
     **dict.fromkeys(("fact", "refers", "not-run"), "dim"),
 }
 

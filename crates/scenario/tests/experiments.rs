@@ -131,9 +131,26 @@ const KINDS: [(&str, &[&str]); 10] = [
 const KNEE: [&str; 5] = ["threshold", "factor", "relative_to", "expected", "order"];
 
 /// Keys that any expectation may have besides.
-const COMMON: [&str; 18] = [
-    "claim", "metric", "without", "fact", "amended", "to", "says", "kind", "scales", "where", "over", "each", "band",
-    "note", "variant", "low", "high", "slack",
+const COMMON: [&str; 19] = [
+    "claim",
+    "metric",
+    "without",
+    "fact",
+    "amended",
+    "to",
+    "says",
+    "kind",
+    "scales",
+    "where",
+    "over",
+    "each",
+    "band",
+    "note",
+    "variant",
+    "low",
+    "high",
+    "slack",
+    "transient",
 ];
 
 #[test]

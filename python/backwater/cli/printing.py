@@ -232,7 +232,10 @@ def print_claims(rows: list[dict[str, Any]]) -> None:
             row["claim"],
             with_more(row["metric"], [] if plain else [row["says"]]),
             with_more(row["expected"], amended),
-            with_more(row["measured"], [] if plain else [row.get("without", ""), row["note"]]),
+            with_more(
+                row["measured"],
+                [row.get("settling", "")] if plain else [row.get("without", ""), row.get("settling", ""), row["note"]],
+            ),
             with_more(verdict_text(row["verdict"], starred=bool(amended)), [row.get("coverage", "")]),
         )
     out.print(table)

@@ -5,6 +5,7 @@ through. Points that differ only in their seed, or in the keys of `over`, are ju
 mean, or its deviation (`spread`), with an interval over the seeds. Each check has a verdict, and they add up to the
 claim's:
 
+    unsettled   a measurement would be another number in a longer run (`settled.py`)
     fail        a check contradicts the claim
     undecided   an interval allows it and allows it not
     direction   the ordering holds, the size does not
@@ -22,17 +23,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from backwater._core import InputError
-from backwater.judge import words
+from backwater.judge import settled, words
 from backwater.judge.context import Context, Runs, leaves_of
 from backwater.judge.kinds import KINDS, Check, Expectation, nothing, parts_of, position
 from backwater.judge.measured import LEAVES
 from backwater.results import Results
 
-VERDICTS = ("pass", "part", "direction", "fail", "undecided", "vacuous", "fact", "refers", "not-run")
+VERDICTS = ("pass", "part", "direction", "fail", "undecided", "unsettled", "vacuous", "fact", "refers", "not-run")
 DEFAULT_SCALES = ("quick", "paper")
 
 
@@ -47,7 +48,7 @@ class Judge:
 
     def row(self, expectation: Expectation) -> dict[str, Any]:
         """Returns the row of a claim: its text, its measurements and its verdict."""
-        checks = self.checks(expectation)
+        checks, settling = self.settled(expectation, self.checks(expectation))
         judged = [check for check in checks if check.verdict != "not-run"]
         verdict = add_up(checks, fact=self.is_fact(expectation))
         lacking = self.lacking_of(expectation) if judged else {}
@@ -66,10 +67,30 @@ class Judge:
             "verdict": verdict,
             "coverage": f"{len(judged)} of {len(checks)}" if judged and len(judged) < len(checks) else "",
             "without": told_without(lacking, without),
+            "settling": settling,
             "amended": expectation.get("amended", []),
             "note": expectation.get("note", ""),
-            "checks": [vars(check) for check in checks],
+            "checks": [{key: value for key, value in vars(check).items() if key != "reads"} for check in checks],
         }
+
+    def settled(self, expectation: Expectation, checks: list[Check]) -> tuple[list[Check], str]:
+        """Tests whether the measurements of a claim have settled.
+
+        Returns the checks, `unsettled` where one has not, and the tests in words.
+        """
+        if "transient" in expectation:
+            return checks, ""
+        reads = {repr(read): read for check in checks for read in check.reads}
+        courses = {key: found for key, read in reads.items() if (found := self.runs.courses(*read))}
+        tests = {
+            key: settled.test(words.measurement(*reads[key]), found, len(courses)) for key, found in courses.items()
+        }
+        moved = {key for key, one in tests.items() if one.moved}
+        marked = [
+            replace(check, verdict="unsettled") if moved.intersection(map(repr, check.reads)) else check
+            for check in checks
+        ]
+        return marked, words.settling(list(tests.values()))
 
     def late_run(self) -> str | None:
         """Says which run in the lab was not faithful to virtual time; None if all were, or none was in the lab."""
@@ -157,7 +178,7 @@ def evaluate(expect: list[Expectation], results: Results) -> list[dict[str, Any]
 def add_up(checks: Iterable[Check], *, fact: bool) -> str:
     """Returns the worst verdict of the checks that have a measurement, or `not-run` if none has."""
     verdicts = {check.verdict for check in checks}
-    for verdict in ("fail", "undecided", "direction", "refers"):
+    for verdict in ("unsettled", "fail", "undecided", "direction", "refers"):
         if verdict in verdicts:
             return verdict
     if "pass" not in verdicts:

@@ -8,13 +8,16 @@ from statistics import fmean, stdev
 from typing import Any
 
 from backwater._core import InputError
-from backwater.judge import estimate
+from backwater.judge import courses, estimate
 from backwater.judge.estimate import Estimate
 from backwater.judge.measured import Measured, NoData, fill
+from backwater.judge.settled import Course
 from backwater.results import Results, Run
 
 Point = tuple[tuple[str, Any], ...]
 Expression = Any
+Read = tuple[dict[str, Any], tuple[Point, ...]]
+"""A measurement, and the points over which its mean is taken."""
 
 ARITHMETIC = ("product", "quotient", "sum", "difference")
 SEED = "seed"
@@ -46,6 +49,8 @@ class Context:
     selectors: dict[str, Any]
     instead: dict[str, str]
     """Variants whose place others take: what is credited, and what lacks it."""
+    reads: list[Read] | None = None
+    """If given, every measurement is noted here."""
 
     def value(self, expression: Expression, **selectors: Any) -> float:
         """Evaluates an expression: a number, a measurement, or arithmetic on expressions."""
@@ -60,11 +65,17 @@ class Context:
         for key in ("variant", "active_flows_distance"):
             if key in leaf:
                 leaf[key] = self.instead.get(leaf[key], leaf[key])
+        if self.reads is not None:
+            self.reads.append((leaf, self.points))
         return self.runs.measure(leaf, self.points)
 
     def estimate(self, measure: Callable[[Context], float], *, signed: bool = False) -> Estimate:
         """Returns a measurement with its interval over seeds. Set `signed` if the value can be negative."""
-        whole = measure(self)
+        reads: list[Read] = []
+        whole = measure(replace(self, reads=reads))
+        return replace(self.bounded(whole, measure, signed=signed), reads=tuple(reads))
+
+    def bounded(self, whole: float, measure: Callable[[Context], float], *, signed: bool) -> Estimate:
         if self.runs.exact:
             return estimate.exact(whole)
         seeds = self.seeds()
@@ -118,6 +129,23 @@ class Runs:
         return stdev(values) if spread else fmean(values)
 
     def measure_at(self, leaf: dict[str, Any], point: Point) -> float:
+        leaf, runs = self.runs_of(leaf, point)
+        if "scenario" not in leaf and not self.any_load:
+            for run in runs:
+                check_load(run)
+        return self.measured.of(runs, leaf)
+
+    def courses(self, leaf: dict[str, Any], points: tuple[Point, ...]) -> list[Course]:
+        """Returns how a measurement goes over time in each of its runs; empty if it does not depend on their length."""
+        leaf = {key: value for key, value in leaf.items() if key != "spread"}
+        found = []
+        for point in points:
+            at, runs = self.runs_of(leaf, point)
+            found += [self.measured.ask([run], at, courses.course, None) for run in runs]
+        return [course for course in found if course is not None]
+
+    def runs_of(self, leaf: dict[str, Any], point: Point) -> tuple[dict[str, Any], list[Run]]:
+        """Returns a measurement without the other point that it may name, and the runs that it is of."""
         if "at" in leaf:
             leaf = dict(leaf)
             point = tuple(sorted({**dict(point), **leaf.pop("at")}.items()))
@@ -125,11 +153,7 @@ class Runs:
         missing = [variant for variant in variants if (variant, point) not in self.runs]
         if missing:
             raise NotRun(", ".join(missing))
-        runs = [self.runs[variant, point] for variant in variants]
-        if "scenario" not in leaf and not self.any_load:
-            for run in runs:
-                check_load(run)
-        return self.measured.of(runs, leaf)
+        return leaf, [self.runs[variant, point] for variant in variants]
 
     def together(self, over: list[str], wanted: Callable[[dict[str, Any]], bool]) -> dict[Point, tuple[Point, ...]]:
         """Groups points that differ only in their seed and in the keys `over`. Points without any run are left out."""

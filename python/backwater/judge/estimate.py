@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 CONFIDENCE = 0.95
 ROUNDING = 1e-12
@@ -24,6 +25,8 @@ class Estimate:
     value: float
     low: float = -math.inf
     high: float = math.inf
+    reads: tuple[Any, ...] = ()
+    """The measurements that it comes from."""
 
     @property
     def is_exact(self) -> bool:
@@ -50,7 +53,16 @@ def exact(value: float) -> Estimate:
     return Estimate(value, value, value)
 
 
-def jackknife(whole: float, without: Sequence[float], *, signed: bool = False) -> Estimate:
+def of_mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+    """Estimates a mean that may be negative, by Student's t."""
+    whole, n = math.fsum(values), len(values)
+    without = [(whole - one) / (n - 1) for one in values]
+    return jackknife(whole / n, without, signed=True, confidence=confidence)
+
+
+def jackknife(
+    whole: float, without: Sequence[float], *, signed: bool = False, confidence: float = CONFIDENCE
+) -> Estimate:
     """Estimates a value and its interval by the jackknife, from all seeds and from all seeds but one."""
     n = len(without)
     positive = not signed and whole > 0 and min(without) > 0
@@ -61,7 +73,7 @@ def jackknife(whole: float, without: Sequence[float], *, signed: bool = False) -
         return exact(whole)
     from scipy.special import stdtrit  # A fifth of a second to import: only where there are seeds to compare.
 
-    reach = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * deviation
+    reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * deviation
     if positive:
         return Estimate(whole, math.exp(max(centre - reach, -700.0)), math.exp(min(centre + reach, 700.0)))
     return Estimate(whole, centre - reach, centre + reach)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from backwater._core import InputError
-from backwater.judge.context import SEED, UNJUDGED, Context, NotAsAsked, NotRun, Point, arithmetic, is_signed
+from backwater.judge.context import SEED, UNJUDGED, Context, NotAsAsked, NotRun, Point, Read, arithmetic, is_signed
 from backwater.judge.estimate import Estimate
 from backwater.judge.measured import as_number, quantity
 from backwater.judge.numbers import between_words, number, told_estimate
@@ -38,6 +38,8 @@ class Check:
     verdict: str
     low: float | None = None
     high: float | None = None
+    reads: tuple[Read, ...] = ()
+    """The measurements that it compares."""
 
 
 class Places(Protocol):
@@ -86,7 +88,8 @@ def up_to(places: Places, e: Expectation) -> Iterator[Check]:
         yield from judged
         return
     most = max(known, key=lambda check: check.measured or 0.0)
-    yield replace(most, text=f"at most {most.text}")
+    reads = tuple(read for check in known for read in check.reads)
+    yield replace(most, text=f"at most {most.text}", reads=reads)
     yield from (check for check in judged if check.measured is None)
 
 
@@ -139,7 +142,7 @@ def ordering(places: Places, e: Expectation) -> Iterator[Check]:
                     last = known[-1][1].within(None, high)
                     verdict = "direction" if last == "fail" else last
                 text = ", ".join(f"{variant} {told_estimate(value)}" for variant, value in known)
-                yield Check(at, None, text, verdict)
+                yield Check(at, None, text, verdict, reads=tuple(read for _, value in known for read in value.reads))
             yield from without
 
 
@@ -237,7 +240,9 @@ def knee(places: Places, e: Expectation) -> Iterator[Check]:
         text = found.told()
         if verdict == "not-run":
             text += ", where the sweep ends"
-        yield Check(at, found.at if known else None, text, verdict, *(bounds(found.estimate) if known else ()))
+        measured = (found.at, *bounds(found.estimate)) if known else (None, None, None)
+        reads = tuple(read for value in found.curve.values() for read in value.reads)
+        yield Check(at, measured[0], text, verdict, measured[1], measured[2], reads)
         yield from without
 
 
@@ -342,7 +347,8 @@ def guarded(
         measured = context.estimate(measure, signed=signed)
     except UNJUDGED as reason:
         return nothing(at, reason)
-    return Check(at, measured.value, told_estimate(measured), verdict(measured), *bounds(measured))
+    low, high = bounds(measured)
+    return Check(at, measured.value, told_estimate(measured), verdict(measured), low, high, measured.reads)
 
 
 def bounds(measured: Estimate) -> tuple[float | None, float | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -36,8 +36,12 @@ LEAVES: dict[str, tuple[str, ...]] = {
 }
 FEWEST = {"p99.99": 10_000, "p99.9": 1000, "p99": 200, "p95": 20}
 """Flows or samples below which a percentile is no measurement; any other statistic needs one."""
-SAMPLED = {"queue": ("queues", "peer"), "data_queue": ("data_queues", "peer"), "pool": ("pools", "mmu")}
-"""Measurements of bytes over time: their table, and the column that tells those of a node apart."""
+SAMPLED = {
+    "queue": ("queues", "peer", "queued_bytes"),
+    "data_queue": ("data_queues", "peer", "queued_bytes"),
+    "pool": ("pools", "mmu", "used_bytes"),
+}
+"""Measurements of bytes over time: their table, the column that tells those of a node apart, and that of the bytes."""
 LARGEST = ("ports", "capacity_bytes", "peak_bytes")
 """Columns of the table of MMUs whose largest value is taken; the others are added up."""
 
@@ -48,6 +52,7 @@ UNITS = {
     **{f"{prefix}bps": 1000.0**i for i, prefix in enumerate(("", "K", "M", "G", "T"))},
 }
 
+PERCENTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]{1,6})?)")
 SHARE = re.compile(r"share(<=|>)([0-9]{1,18})")
 ANYWHERE = ("variant", "at", "spread")
 """What every leaf takes: whose run, at which other point of the sweep, and what of several points."""
@@ -55,6 +60,10 @@ ANYWHERE = ("variant", "at", "spread")
 
 class NoData(Exception):
     """The run has too few flows or samples for a measurement. The text names it."""
+
+
+Question = Callable[["Columns", list[Run], dict[str, Any]], Any]
+"""What can be asked of a run's tables."""
 
 
 def fill(leaf: dict[str, Any], selectors: dict[str, Any]) -> dict[str, Any]:
@@ -71,11 +80,12 @@ def fill(leaf: dict[str, Any], selectors: dict[str, Any]) -> dict[str, Any]:
 
 
 class Measured:
-    """Measures runs and remembers the numbers. While it listens it only notes the requests, to read each table once."""
+    """Measures runs and remembers the answers. While it listens it only notes the requests, to read each table once."""
 
     def __init__(self) -> None:
-        self.known: dict[str, float | NoData | InputError] = {}
-        self.wanted: dict[str, tuple[list[Run], dict[str, Any]]] | None = None
+        self.known: dict[str, Any] = {}
+        """Answers, and the errors instead of one."""
+        self.wanted: dict[str, tuple[list[Run], dict[str, Any], Question]] | None = None
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -84,14 +94,14 @@ class Measured:
         yield
         wanted, self.wanted = self.wanted, None
         by_run: dict[str, list[str]] = {}
-        for key, (runs, _) in wanted.items():
+        for key, (runs, _, _) in wanted.items():
             by_run.setdefault(runs[0].label, []).append(key)
         for keys in by_run.values():
             columns = Columns()
             for key in keys:
-                runs, leaf = wanted[key]
+                runs, leaf, question = wanted[key]
                 try:
-                    self.known[key] = columns.read(runs, leaf)
+                    self.known[key] = question(columns, runs, leaf)
                 except (NoData, InputError) as nothing:
                     self.known[key] = nothing
 
@@ -101,14 +111,19 @@ class Measured:
         # Errors
         `NoData` where it has too little, `InputError` where it has nothing of that name.
         """
-        key = repr(([run.label for run in runs], sorted(leaf.items(), key=str)))
-        if self.wanted is not None:
-            self.wanted[key] = (runs, leaf)
-            return 1.0
-        value = self.known[key]
-        if not isinstance(value, float):
-            raise value
+        value: float = self.ask(runs, leaf, Columns.read, 1.0)
         return value
+
+    def ask(self, runs: list[Run], leaf: dict[str, Any], question: Question, unheard: Any) -> Any:
+        """Answers a question about the runs; `unheard` while it listens."""
+        key = repr((question.__name__, [run.label for run in runs], sorted(leaf.items(), key=str)))
+        if self.wanted is not None:
+            self.wanted[key] = (runs, leaf, question)
+            return unheard
+        answer = self.known[key]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 class Columns:
@@ -117,6 +132,8 @@ class Columns:
     def __init__(self) -> None:
         self.flows: dict[str, Array] = {}
         self.sampled: dict[str, pa.Table] = {}
+        self.times: Any = None
+        """When its flows arrived and finished; see `courses.Times`."""
 
     def read(self, runs: list[Run], leaf: dict[str, Any]) -> float:
         run = runs[0]
@@ -138,9 +155,9 @@ class Columns:
             return over_mmus(run, leaf)
         if "pauses" in leaf:
             return mean_pauses(run, leaf)
-        for kind, (table, key) in SAMPLED.items():
+        for kind, (table, key, column) in SAMPLED.items():
             if kind in leaf:
-                return sample_statistic(self.samples(run, table, key, leaf), leaf[kind])
+                return sample_statistic(self.samples(run, table, key, leaf)[column].to_numpy(), leaf[kind])
         if "active_flows" in leaf:
             return histogram_statistic(*histogram(run, leaf), leaf["active_flows"])
         if "sharing" in leaf:
@@ -158,6 +175,11 @@ class Columns:
 
         An unfinished flow counts with its age.
         """
+        keep = self.keep(run, leaf, column)
+        return self.flows[column][keep]
+
+    def keep(self, run: Run, leaf: dict[str, Any], column: str) -> Array:
+        """Returns which counted flows a measurement is of, and reads its column."""
         if not self.flows:
             self.flows = counted_flows(run)
         low, high, low_in = size_range(leaf.get("sizes", ""))
@@ -173,10 +195,10 @@ class Columns:
             keep &= ~np.isnan(self.flows["fct_ack"])
         if "timed_out" in leaf:
             keep &= (self.flows["timeouts"] > 0) == bool(leaf["timed_out"])
-        return self.flows[column][keep]
+        return keep
 
-    def samples(self, run: Run, name: str, key: str, leaf: dict[str, Any]) -> Array:
-        """Returns sampled bytes of queues or pools of a node, after a time, and if asked of one `peer` or `mmu`."""
+    def samples(self, run: Run, name: str, key: str, leaf: dict[str, Any]) -> pa.Table:
+        """Returns samples of queues or pools of a node, after a time, and if asked of one `peer` or `mmu`."""
         if name not in self.sampled:
             self.sampled[name] = run.table(name)
         table = selected(self.sampled[name], leaf, "node", key)
@@ -184,7 +206,7 @@ class Columns:
             raise InputError(f"value {leaf}: nothing such was sampled; `measure.{name}` says what is")
         if "after" in leaf:
             table = table.filter(pc.greater_equal(table["time_ps"], round(as_number(leaf["after"], "after") * 1e12)))
-        return table["used_bytes" if name == "pools" else "queued_bytes"].to_numpy()
+        return table
 
 
 def selected(table: pa.Table, leaf: dict[str, Any], *keys: str) -> pa.Table:
@@ -269,7 +291,7 @@ def statistic(values: Array, name: str, of: str = "flows") -> float:
         return float(values.min())
     if name == "max":
         return float(values.max())
-    if match := re.fullmatch(r"p([0-9]{1,2}(?:\.[0-9]{1,6})?)", name):
+    if match := PERCENTILE.fullmatch(name):
         rank = rank_of(Fraction(match[1]), len(values))
         return float(np.partition(values, rank)[rank])
     raise InputError(f"statistic {name!r}: expected mean, min, p50, p95, p99, p99.99 or max")

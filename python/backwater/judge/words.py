@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from backwater.judge.context import SEED, Point
 from backwater.judge.kinds import UP_TO, Check, position
+from backwater.judge.measured import ANYWHERE, LEAVES
 from backwater.judge.numbers import number
+from backwater.judge.settled import Test, told
 
+NAMED = 3
+"""So many measurements that have not settled are named; the rest are counted."""
 LISTED = 8
 """If there are more numbers than this, only the least and the most are shown; of orders that hold, first and last."""
 
@@ -55,3 +60,23 @@ def tell(checks: Sequence[Check]) -> list[str]:
             what, colon, of = check.text.partition(": ")
             reasons.setdefault(what + colon, []).append(of)
     return told + [what + ", ".join(dict.fromkeys(of)) for what, of in reasons.items()]
+
+
+def measurement(leaf: dict[str, Any], points: Sequence[Point]) -> str:
+    """Names a measurement: its variant, what it is, and where in the sweep."""
+    kind = next(kind for kind in LEAVES if kind in leaf)
+    shared = set(points[0]).intersection(*points[1:])
+    swept = [f"{key.split('.')[-1]} {value}" for key, value in points[0] if (key, value) in shared and key != SEED]
+    selectors = [f"{key} {value}" for key, value in leaf.items() if key not in (kind, *ANYWHERE)]
+    return ", ".join([f"{leaf['variant']}'s {leaf[kind]} {kind}", *selectors, *swept])
+
+
+def settling(tests: Sequence[Test]) -> str:
+    """Says what has not settled and why, or how far the halves of the window differ at most."""
+    if moved := list(dict.fromkeys(one.moved for one in tests if one.moved)):
+        more = [f"and {len(moved) - NAMED} more"] if len(moved) > NAMED else []
+        return "not settled: " + "; ".join([*moved[:NAMED], *more])
+    steps = [one.step for one in tests if one.step is not None]
+    if not steps:
+        return ""
+    return f"settled: {told(max(steps, key=lambda step: max(step.value, 1 / step.value)))}"

@@ -170,6 +170,7 @@ fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
         "band": one_of(&["ours"]),
         "without": without(),
         "fact": { "type": "string", "description": "Why no run could contradict it: it restates the set-up." },
+        "transient": { "type": "string", "description": "Why its measurements need not have settled: it is about a beginning, an event or a set time." },
         "amended": { "type": "array", "items": text(), "minItems": 1, "description": "What was changed after a result was seen, and why." },
         "note": text(),
     });

@@ -23,7 +23,7 @@ const strip = () => {
         packets === 0 ? "good" : "warn")]),
     data.claims.length
       ? tile("Claims", verdicts("fail") ? `${verdicts("fail")} failed` : verdicts("pass") ? `${verdicts("pass")} hold` : "–",
-          ["pass", "part", "direction", "fail", "undecided", "vacuous", "fact", "refers", "not-run"].filter(verdicts).map((v) => `${verdicts(v)} ${v}`).join(", "),
+          ["pass", "part", "direction", "fail", "undecided", "unsettled", "vacuous", "fact", "refers", "not-run"].filter(verdicts).map((v) => `${verdicts(v)} ${v}`).join(", "),
           verdicts("fail") ? "bad" : verdicts("pass") ? "good" : undefined)
       : null,
     tile("Digest", el("span", { class: "mono digest" }, each("digest", (d) => d.slice(0, 12))), "of all tables"),
@@ -58,18 +58,18 @@ const results = () => {
 const claims = () => {
   if (data.claims.length === 0) return null;
   const judged = (row) => !["fact", "refers", "not-run"].includes(row.verdict);
-  const kinds = { pass: "good", fail: "bad", direction: "warn", part: "warn", undecided: "warn", vacuous: "warn" };
+  const kinds = { pass: "good", fail: "bad", direction: "warn", part: "warn", undecided: "warn", unsettled: "warn", vacuous: "warn" };
   const more = (text) => (text ? el("small", { class: "more" }, text) : null);
   const list = (rows) => table(
     [{ name: "claim", text: true }, { name: "what", text: true }, { name: "expected", text: true }, { name: "measured", text: true }, { name: "verdict", text: true }],
     rows.map((row) => [{ show: row.claim, class: "whole" }, { show: [row.metric, more(row.says)] },
-      { show: [row.expected, ...(row.amended ?? []).map((why) => more(`amended: ${why}`))] }, { show: [row.measured, more(row.without), more(row.note)] },
+      { show: [row.expected, ...(row.amended ?? []).map((why) => more(`amended: ${why}`))] }, { show: [row.measured, more(row.without), more(row.settling), more(row.note)] },
       { show: [row.verdict + (row.amended?.length ? "*" : ""), more(row.coverage)], class: `whole verdict ${kinds[row.verdict] ?? ""}` }]), "Claims");
   const rest = data.claims.filter((row) => !judged(row));
-  const counted = ["pass", "part", "direction", "fail", "undecided", "vacuous"].map((verdict) => [data.claims.filter((row) => row.verdict === verdict).length, verdict]).filter(([n]) => n);
+  const counted = ["pass", "part", "direction", "fail", "undecided", "unsettled", "vacuous"].map((verdict) => [data.claims.filter((row) => row.verdict === verdict).length, verdict]).filter(([n]) => n);
   const hint = counted.length ? counted.map(([n, verdict]) => `${n} ${verdict}`).join(", ") : "none could be judged";
   return foldedSection("claims", "Claims", rest.length ? `${hint}; ${rest.length} not judged` : hint,
-    el("p", { class: "note" }, "What the publication says beside what was measured here, with 95 % intervals over the seeds. part: what could be judged holds, but not all could be judged. direction: at least half of the effect is there. undecided: the interval allows both answers. vacuous: the claim also holds without the mechanism that it credits. fact: the set-up implies it, so no measurement could contradict it. *: the expectation was changed after a result was seen."),
+    el("p", { class: "note" }, "What the publication says beside what was measured here, with 95 % intervals over the seeds. part: what could be judged holds, but not all could be judged. direction: at least half of the effect is there. undecided: the interval allows both answers; more seeds decide. unsettled: a measurement would be another number in a longer run. vacuous: the claim also holds without the mechanism that it credits. fact: the set-up implies it, so no measurement could contradict it. *: the expectation was changed after a result was seen."),
     data.claims.some(judged) ? list(data.claims.filter(judged)) : null,
     rest.length ? el("details", { open: data.claims.some(judged) ? undefined : "" }, el("summary", {}, `Facts, claims of other figures, and claims that were not run (${rest.length})`), list(rest)) : null);
 };

@@ -1,0 +1,157 @@
+"""How a measurement of one run goes over its counted window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from backwater.arrays import Array, np, pa, pc
+from backwater.judge import settled
+from backwater.judge.measured import SAMPLED, Columns, NoData, as_number, sample_statistic, statistic
+from backwater.judge.settled import Course
+from backwater.results import Run
+
+RANDOM = ("background", "incast")
+"""Workloads whose flows arrive again and again, as long as the run lasts."""
+COLUMNS = {"slowdown": "slowdown", "wait": "wait", "fct": "fct", "fct_ack": "fct_ack", "with_timeout": "timeouts"}
+"""Measurements of flows, each with its column."""
+UNTESTED = ("scenario", "result", "injected_within")
+"""Measurements that do not depend on how long a network runs."""
+OF_ARRIVALS = ("load[", "flows.counted")
+"""Numbers of `summary.json` that the arrivals alone decide."""
+FEWEST = 20
+"""Flows or samples of a part below which its mean is not taken; percentiles need as many as everywhere."""
+SHORTEST = 4
+"""Samples of one queue are alike for long, so their window is cut into so many parts at most."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """When the flows of a run arrived and finished, in ps."""
+
+    arrival: Array
+    """Of counted flows."""
+    finish: Array
+    """Of counted flows; the end of the run for those that have not finished."""
+    unfinished: Array
+    window: tuple[int, int]
+    """First and last arrival of a counted flow."""
+    last_arrival: int
+    """When arrivals end."""
+    backlog: Array
+    """Mean bytes in progress in the two halves of the window."""
+
+
+def course(columns: Columns, runs: list[Run], leaf: dict[str, Any]) -> Course | None:
+    """Returns the course of a measurement of the first run; None if it cannot depend on the length of the run.
+
+    # Errors
+    `InputError` as the measurement itself.
+    """
+    run = runs[0]
+    if any(kind in leaf for kind in UNTESTED) or str(leaf.get("summary", "")).startswith(OF_ARRIVALS):
+        return None
+    if not (arriving := arriving_classes(run)):
+        return None
+    if columns.times is None:
+        columns.times = times(run, arriving)
+    at: Times | None = columns.times
+    if at is None:
+        return None
+    for kind, column in COLUMNS.items():
+        if kind in leaf:
+            return of_flows(at, columns.keep(run, leaf, column), columns.flows[column], leaf[kind])
+    for kind, (table, key, column) in SAMPLED.items():
+        if kind in leaf:
+            return of_samples(at, columns.samples(run, table, key, leaf), column, leaf[kind])
+    return Course({}, 0.0, 0.0, at.backlog)
+
+
+def arriving_classes(run: Run) -> set[str]:
+    """Returns the classes of flows that arrive as long as the run lasts."""
+    return {one["class"] for one in run.scenario.get("workload", []) if one.get("kind") in RANDOM}
+
+
+def times(run: Run, arriving: set[str]) -> Times | None:
+    """Reads when flows arrived and finished; None if none counts of those that arrive again and again."""
+    table = run.table("flows", ["class", "size_bytes", "arrival_ps", "finish_rx_ps", "counted"])
+    table = table.filter(pc.is_valid(table["arrival_ps"]))
+    ended = run.summary["sim_time_ps"]
+    unfinished = pc.is_null(table["finish_rx_ps"]).to_numpy()
+    arrival = table["arrival_ps"].to_numpy().astype(np.int64)
+    finish = pc.fill_null(table["finish_rx_ps"], ended).to_numpy().astype(np.int64)
+    counted = table["counted"].to_numpy() == 1
+    names = pc.cast(table["class"], pa.string())
+    repeated = pc.is_in(names, value_set=pa.array(sorted(arriving), pa.string())).to_numpy()
+    if not (counted & repeated).any():
+        return None
+    among = arrival[counted & repeated]
+    window = int(among.min()), int(among.max())
+    asked = run.scenario.get("run", {}).get("duration")
+    last = int(arrival[repeated].max()) if asked is None else round(as_number(asked, "run.duration") * 1e12)
+    middle = sum(window) // 2
+    sizes = pc.fill_null(table["size_bytes"], 0).to_numpy().astype(float)
+    halves = ((window[0], middle), (middle, window[1]))
+    backlog = np.array([mean_backlog(sizes, arrival, finish, *half) for half in halves])
+    return Times(arrival[counted], finish[counted], unfinished[counted], window, last, backlog)
+
+
+def mean_backlog(sizes: Array, arrival: Array, finish: Array, begin: int, end: int) -> float:
+    """Returns the mean over a time of the sizes of all flows in progress, in bytes."""
+    within = np.clip(np.minimum(finish, end) - np.maximum(arrival, begin), 0, None)
+    return float((sizes * within).sum() / max(end - begin, 1))
+
+
+def of_flows(at: Times, keep: Array, column: Array, name: str) -> Course | None:
+    """Returns the course of a statistic of the flows that `keep` selects."""
+    chosen = np.flatnonzero(keep)
+    arrival, finish, values = at.arrival[chosen], at.finish[chosen], column[chosen].astype(float)
+    if name == "share":  # of flows with a timeout
+        name, values = "mean", (values > 0).astype(float)
+    if len(values) == 0:
+        return None
+    took = np.maximum(finish - arrival, 1)
+    after = np.clip(finish - np.maximum(arrival, at.last_arrival), 0, None) / took
+    weights = values if name == "mean" else (values >= statistic(values, name)).astype(float)
+    whole = max(weights.sum(), np.finfo(float).tiny)
+    return Course(
+        cut(at.window, arrival, values, name, life=float(np.quantile(took, 0.9))),
+        drained=float((weights * after).sum() / whole),
+        unfinished=float(weights[at.unfinished[chosen]].sum() / whole) if name == "mean" else 0.0,
+        backlog=at.backlog,
+    )
+
+
+def of_samples(at: Times, table: pa.Table, column: str, name: str) -> Course | None:
+    """Returns the course of a statistic of samples of queues or pools."""
+    when, values = table["time_ps"].to_numpy().astype(np.int64), table[column].to_numpy()
+    if len(values) == 0:
+        return None
+    window = int(when.min()), int(when.max())
+    return Course(cut(window, when, values, name, life=(window[1] - window[0]) / SHORTEST), 0.0, 0.0, at.backlog)
+
+
+def cut(window: tuple[int, int], when: Array, values: Array, name: str, *, life: float) -> dict[int, Array]:
+    """Returns a statistic in each of equal parts of the window, by the number of parts.
+
+    Parts are left out that are shorter than `life`, or have too few values. Two halves may be shorter: of several seeds
+    they are independent pairs.
+    """
+    if name in ("min", "max"):
+        return {}  # The largest of more flows is larger.
+    if not (np.diff(when) >= 0).all():
+        order = np.argsort(when, kind="stable")
+        when, values = when[order], values[order]
+    begin, span = window[0], window[1] - window[0]
+    found: dict[int, Array] = {}
+    for n in settled.PARTS:
+        if n > 2 and span / n < life:
+            continue
+        parts = np.split(values, np.searchsorted(when, [begin + span * i // n for i in range(1, n)]))
+        if min(map(len, parts)) < FEWEST:
+            continue
+        try:
+            found[n] = np.array([sample_statistic(part, name) for part in parts], float)
+        except NoData:
+            continue
+    return found

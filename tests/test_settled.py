@@ -1,0 +1,98 @@
+"""Measurements that drift are called unsettled, and those that do not are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from backwater.judge import courses, settled
+from backwater.judge.courses import Times
+
+SEEDS = 5
+QUEUES = 8
+"""Of one network."""
+FLOWS = 2000
+"""Of each queue, in the counted window."""
+WARM_UP = 1000
+"""Flows of each queue before it. At a load of 0.7 some 40 of them pass until it does not matter that it was empty."""
+AFTER = 1000
+AT_ONCE = 100
+"""Networks that are simulated together."""
+
+Floats = NDArray[np.float64]
+
+
+def networks(count: int, load: Callable[[float], float], warm_up: int, after: int) -> Iterator[tuple[Floats, Floats]]:
+    """Yields arrivals and completions of each network, in ps, shape `[SEEDS, flows, QUEUES]`.
+
+    Queues have one server each, and serve in order of arrival, 1 us on average. `load` is that at a share of the
+    counted window.
+    """
+    rng = np.random.Generator(np.random.PCG64(39))
+    steps, queues = warm_up + FLOWS + after, AT_ONCE * SEEDS * QUEUES
+    for _ in range(count // AT_ONCE):
+        arrivals, finishes = np.empty((2, steps, queues))
+        now, free = np.zeros(queues), np.zeros(queues)
+        for i in range(steps):
+            now += rng.exponential(1e6 / load((i - warm_up) / FLOWS), queues)
+            free = np.maximum(now, free) + rng.exponential(1e6, queues)
+            arrivals[i], finishes[i] = now, free
+        shape = (steps, AT_ONCE, SEEDS, QUEUES)
+        yield from zip(*(times.reshape(shape).transpose(1, 2, 0, 3) for times in (arrivals, finishes)), strict=True)
+
+
+def run_of(arrival: Floats, finish: Floats, warm_up: int) -> tuple[Times, Floats]:
+    """When the flows of a run of one seed arrived and finished, and their slowdowns."""
+    counted = np.zeros(arrival.shape, bool)
+    counted[warm_up : warm_up + FLOWS] = True
+    order = np.argsort(arrival, axis=None)
+    arrival, finish, counted = (each.ravel()[order] for each in (arrival, finish, counted))
+    window = int(arrival[counted][0]), int(arrival[counted][-1])
+    middle = sum(window) // 2
+    halves = (window[0], middle), (middle, window[1])
+    backlog = [courses.mean_backlog(np.ones(len(arrival)), arrival, finish, *half) for half in halves]
+    none = np.zeros(counted.sum(), bool)
+    at = Times(arrival[counted], finish[counted], none, window, int(arrival[-1]), np.array(backlog))
+    return at, (finish - arrival)[counted] / 1e6
+
+
+def unsettled(count: int, load: Callable[[float], float], warm_up: int, after: int) -> dict[str, int]:
+    """How many of so many networks are called unsettled, by statistics of the slowdown of their flows."""
+    found = {"mean": 0, "p99": 0}
+    for arrivals, finishes in networks(count, load, warm_up, after):
+        runs = [run_of(arrival, finish, warm_up) for arrival, finish in zip(arrivals, finishes, strict=True)]
+        for statistic in found:
+            measured = [courses.of_flows(at, ~at.unfinished, slowdown, statistic) for at, slowdown in runs]
+            of_all = [course for course in measured if course is not None]
+            assert len(of_all) == SEEDS
+            found[statistic] += bool(settled.test("slowdown", of_all, 1).moved)
+    return found
+
+
+COUNT = pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.long)])
+
+
+@COUNT
+def test_a_steady_network_has_settled(count: int) -> None:
+    found = unsettled(count, lambda _: 0.7, WARM_UP, AFTER)
+    print(f"of {count} steady networks are called unsettled: {found}")
+    assert max(found.values()) <= count / 20
+
+
+@COUNT
+@pytest.mark.parametrize(
+    ("load", "warm_up", "after"),
+    [
+        pytest.param(lambda _: 1.1, WARM_UP, AFTER, id="overload"),
+        pytest.param(lambda at: 0.7 + 0.2 * min(max(at, 0.0), 1.0), WARM_UP, AFTER, id="load that rises"),
+        pytest.param(lambda _: 0.99, 0, AFTER, id="no warm-up"),
+        pytest.param(lambda _: 1.2, WARM_UP, 0, id="draining"),
+    ],
+)
+def test_a_network_that_drifts_has_not(load: Callable[[float], float], warm_up: int, after: int, count: int) -> None:
+    found = unsettled(count, load, warm_up, after)
+    print(f"of {count} that drift are called unsettled: {found}")
+    assert min(found.values()) >= 0.95 * count
