@@ -430,6 +430,7 @@ def test_claims_are_judged_at_their_scales(two: Results) -> None:
         "coverage": "",
         "without": "",
         "settling": "",
+        "configured": "",
         "amended": [],
         "note": "",
         "checks": [],
@@ -628,6 +629,15 @@ def test_what_holds_without_what_is_credited_is_vacuous(two: Results) -> None:
     assert (row["verdict"], row["without"]) == ("part", "with C for A: not-run, not run: C")
     order = judge(two, kind="ordering", value={"summary": "buffer.p99_bytes"}, chains=[["A", "B"]])
     assert order["verdict"] == "pass"
+
+
+def test_a_claim_is_judged_as_written_and_as_configured(two: Results) -> None:
+    two.manifest["configured"] = {"A": "B"}
+    check = {"kind": "between", "variant": "A", "value": {"slowdown": "mean", "sizes": "<=1000"}, "low": 100}
+    row = judge(two, **check)
+    assert (row["verdict"], row["configured"]) == ("fail", "with B for A: pass, 252")
+    assert judge(two, **check | {"variant": "B"})["configured"] == "", "it is B already"
+    assert judge(two, kind="fact")["configured"] == ""
 
 
 def test_a_claim_of_which_a_part_could_be_judged_is_no_pass(two: Results) -> None:

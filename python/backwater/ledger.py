@@ -195,8 +195,9 @@ def says(row: Row) -> str:
 
 
 def measured(row: Row) -> str:
-    """Returns the measured values, the result without the credited mechanism, and whether the values have settled."""
-    return "; ".join(part for part in (row["measured"], row.get("without", ""), row.get("settling", "")) if part)
+    """Returns the measured values, whether they have settled, and the results with other variants instead."""
+    parts = [row["measured"], *(row.get(key, "") for key in ("settling", "configured", "without"))]
+    return "; ".join(part for part in parts if part)
 
 
 def verdict(row: Row) -> str:

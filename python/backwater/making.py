@@ -182,6 +182,7 @@ class Making:
             "scale": self.plan["scale"],
             "seeds": self.plan["seeds"],
             "without": self.plan["without"],
+            "configured": self.plan["configured"],
             "digest": digest_of([job.digest for job in done]),
             "command": self.command,
             "complete": complete,

@@ -9,11 +9,11 @@ use crate::model::Scenario;
 use crate::seeds;
 
 /// Keys of a file that belong to the plan; they are removed before a run is typed.
-pub(crate) const PLAN_KEYS: [&str; 9] =
-    ["extends", "source", "sweep", "seeds", "variant", "without", "scale", "figure", "expect"];
+pub(crate) const PLAN_KEYS: [&str; 10] =
+    ["extends", "source", "sweep", "seeds", "variant", "without", "configured", "scale", "figure", "expect"];
 
 /// Keys of a claims file.
-pub(crate) const CLAIMS_KEYS: [&str; 3] = ["expect", "figure", "without"];
+pub(crate) const CLAIMS_KEYS: [&str; 4] = ["expect", "figure", "without", "configured"];
 
 /// Keys of its `[figure]`. How a figure is drawn stands in the scenario.
 pub(crate) const CLAIMS_FIGURE_KEYS: [&str; 3] = ["finding", "missing", "published"];
@@ -121,6 +121,7 @@ fn of_plan_key(key: &str) -> Json {
             })
         }
         "without" => grammar::without(),
+        "configured" => grammar::configured(),
         "figure" => grammar::figure(),
         "expect" => grammar::expectations(&SCALES),
         _ => unreachable!("every plan key has a schema"),

@@ -83,7 +83,7 @@ const CASES: &[Case] = &[
     (
         "[switch]\n",
         "[without]\nbfc = \"bfc\"\n[switch]\n",
-        &["expected another variant, which lacks what this one has"],
+        &["expected another variant, to judge with instead of this one"],
     ),
     // Invalid TOML, unknown keys and missing keys.
     ("seed = 1", "seed = ", &["bad.toml:3:", "not TOML", "seed ="]),

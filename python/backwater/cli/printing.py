@@ -218,6 +218,10 @@ def results_json(done: Results) -> dict[str, Any]:
     }
 
 
+BESIDE = ("settling", "configured")
+"""What is printed beside the measurements of any claim."""
+
+
 def print_claims(rows: list[dict[str, Any]]) -> None:
     """Prints the table of claims: the expectation, the measurement and the verdict of each."""
     if not rows:
@@ -233,8 +237,7 @@ def print_claims(rows: list[dict[str, Any]]) -> None:
             with_more(row["metric"], [] if plain else [row["says"]]),
             with_more(row["expected"], amended),
             with_more(
-                row["measured"],
-                [row.get("settling", "")] if plain else [row.get("without", ""), row.get("settling", ""), row["note"]],
+                row["measured"], [row.get(key, "") for key in (BESIDE if plain else (*BESIDE, "without", "note"))]
             ),
             with_more(verdict_text(row["verdict"], starred=bool(amended)), [row.get("coverage", "")]),
         )

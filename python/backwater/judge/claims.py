@@ -24,7 +24,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from backwater._core import InputError
 from backwater.judge import settled, words
@@ -37,6 +37,20 @@ VERDICTS = ("pass", "part", "direction", "fail", "undecided", "unsettled", "vacu
 DEFAULT_SCALES = ("quick", "paper")
 
 
+class Judgement(NamedTuple):
+    """What came of judging a claim. Texts are empty where they do not apply."""
+
+    verdict: str
+    measured: str
+    coverage: str
+    """How many of its checks could be made, unless all could."""
+    without: str
+    """The same without what the claim credits."""
+    settling: str
+    """Whether its measurements have settled."""
+    checks: list[Check]
+
+
 class Judge:
     """All claims of one experiment."""
 
@@ -45,33 +59,51 @@ class Judge:
         self.scale: str = results.manifest["scale"]
         self.lacking: dict[str, str] = results.manifest.get("without") or {}
         """Variants, and those that lack what they are credited for."""
+        self.configured: dict[str, str] = results.manifest.get("configured") or {}
+        """Variants with the parameters of a paper's text, and those with its authors' public configuration."""
 
     def row(self, expectation: Expectation) -> dict[str, Any]:
         """Returns the row of a claim: its text, its measurements and its verdict."""
-        checks, settling = self.settled(expectation, self.checks(expectation))
-        judged = [check for check in checks if check.verdict != "not-run"]
-        verdict = add_up(checks, fact=self.is_fact(expectation))
-        lacking = self.lacking_of(expectation) if judged else {}
-        without = self.checks(expectation, instead=lacking) if lacking else []
-        if verdict in ("pass", "part") and without:
-            verdict = beside(verdict, add_up(without, fact=False))
-        late = self.late_run() if verdict not in ("fact", "refers", "not-run") else None
-        if late is not None:
-            verdict = "undecided"
+        written = self.judged(expectation, {})
+        configured = self.replaced(expectation, self.configured)
         return {
             "claim": expectation["claim"],
             "metric": expectation.get("metric", ""),
             "says": expectation.get("says", ""),
             "expected": words.expected(expectation),
-            "measured": ("; ".join(words.tell(checks)) or "-") + (f"; {late}" if late else ""),
-            "verdict": verdict,
-            "coverage": f"{len(judged)} of {len(checks)}" if judged and len(judged) < len(checks) else "",
-            "without": told_without(lacking, without),
-            "settling": settling,
+            "measured": written.measured,
+            "verdict": written.verdict,
+            "coverage": written.coverage,
+            "without": written.without,
+            "settling": written.settling,
+            "configured": words.instead(configured, *self.judged(expectation, configured)[:2]) if configured else "",
             "amended": expectation.get("amended", []),
             "note": expectation.get("note", ""),
-            "checks": [{key: value for key, value in vars(check).items() if key != "reads"} for check in checks],
+            "checks": [
+                {key: value for key, value in vars(check).items() if key != "reads"} for check in written.checks
+            ],
         }
+
+    def judged(self, expectation: Expectation, instead: dict[str, str]) -> Judgement:
+        """Judges a claim. `instead` replaces some variants by others."""
+        checks, settling = self.settled(expectation, self.checks(expectation, instead=instead))
+        made = [check for check in checks if check.verdict != "not-run"]
+        verdict = add_up(checks, fact=self.is_fact(expectation))
+        lacking = self.replaced(expectation, expectation.get("without", self.lacking)) if made else {}
+        without = self.checks(expectation, instead=instead | lacking) if lacking else []
+        if verdict in ("pass", "part") and without:
+            verdict = beside(verdict, add_up(without, fact=False))
+        late = self.late_run() if verdict not in ("fact", "refers", "not-run") else None
+        if late is not None:
+            verdict = "undecided"
+        return Judgement(
+            verdict,
+            ("; ".join(words.tell(checks)) or "-") + (f"; {late}" if late else ""),
+            f"{len(made)} of {len(checks)}" if made and len(made) < len(checks) else "",
+            words.instead(lacking, add_up(without, fact=False), "; ".join(words.tell(without))) if lacking else "",
+            settling,
+            checks,
+        )
 
     def settled(self, expectation: Expectation, checks: list[Check]) -> tuple[list[Check], str]:
         """Tests whether the measurements of a claim have settled.
@@ -110,15 +142,14 @@ class Judge:
             return False
         return all(asked["result"] <= set(run.summary.get("facts", [])) for run in self.runs.runs.values())
 
-    def lacking_of(self, expectation: Expectation) -> dict[str, str]:
-        """Returns the credited variants of the claim, each with the variant that lacks the credited mechanism."""
-        named = variants_of(expectation)
+    def replaced(self, expectation: Expectation, others: dict[str, str]) -> dict[str, str]:
+        """Returns those of the variants that the claim names, each with the one that it is judged with instead."""
         if expectation["kind"] not in KINDS:
             return {}
-        given: dict[str, str] = expectation.get("without", self.lacking)
-        return {credited: without for credited, without in given.items() if credited in named}
+        named = variants_of(expectation)
+        return {variant: other for variant, other in others.items() if variant in named}
 
-    def checks(self, expectation: Expectation, *, instead: dict[str, str] | None = None) -> list[Check]:
+    def checks(self, expectation: Expectation, *, instead: dict[str, str]) -> list[Check]:
         """Makes the comparisons of a claim. `instead` replaces some variants by others."""
         kind = expectation["kind"]
         if kind == "not-run":
@@ -132,7 +163,7 @@ class Judge:
         scales = expectation.get("scales", DEFAULT_SCALES)
         if self.scale and self.scale not in scales:  # A file without scales is judged as it is.
             return [Check("", None, f"judged at scale {' or '.join(scales)}", "not-run")]
-        places = Places(self.runs, instead or {})
+        places = Places(self.runs, instead)
         return list(KINDS[kind](places, expectation)) or [Check("", None, "no complete run", "not-run")]
 
 
@@ -191,14 +222,6 @@ def beside(verdict: str, without: str) -> str:
     if without in ("pass", "part"):
         return "vacuous"
     return "part" if without == "not-run" else verdict
-
-
-def told_without(lacking: dict[str, str], checks: list[Check]) -> str:
-    """Says in words what these checks, made without the credited mechanism, came to."""
-    if not lacking:
-        return ""
-    names = ", ".join(f"{without} for {credited}" for credited, without in lacking.items())
-    return f"with {names}: {add_up(checks, fact=False)}, {'; '.join(words.tell(checks))}"
 
 
 def variants_of(expectation: Expectation) -> set[str]:

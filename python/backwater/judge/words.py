@@ -62,6 +62,12 @@ def tell(checks: Sequence[Check]) -> list[str]:
     return told + [what + ", ".join(dict.fromkeys(of)) for what, of in reasons.items()]
 
 
+def instead(others: dict[str, str], verdict: str, measured: str) -> str:
+    """Says what came of judging a claim with other variants instead of those that it names."""
+    names = ", ".join(f"{other} for {variant}" for variant, other in others.items())
+    return f"with {names}: {verdict}, {measured}"
+
+
 def measurement(leaf: dict[str, Any], points: Sequence[Point]) -> str:
     """Names a measurement: its variant, what it is, and where in the sweep."""
     kind = next(kind for kind in LEAVES if kind in leaf)

@@ -152,6 +152,15 @@ pub(crate) fn without() -> Json {
     })
 }
 
+/// Makes the schema of `configured`.
+pub(crate) fn configured() -> Json {
+    json!({
+        "type": "object",
+        "description": "Variants with the parameters that a paper's text gives, and the variant with those of its authors' public configuration: each claim is judged for both.",
+        "additionalProperties": text(),
+    })
+}
+
 fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
     // A file without scales has one scale without a name.
     let scales: Vec<Json> = scales.iter().chain(&[""]).map(|scale| json!({ "const": scale })).collect();

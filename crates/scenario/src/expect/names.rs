@@ -72,20 +72,21 @@ pub(crate) fn check_panels(figure: Option<&Node>, names: &Names) -> Result<(), E
     Ok(())
 }
 
-/// Checks variants, and the variants that lack a mechanism which others are credited for.
+/// Checks a table of variants, each with the variant that claims are judged with in its place (`without`,
+/// `configured`).
 ///
 /// # Errors
 /// As [`check_expectations`].
-pub(crate) fn check_without(without: Option<&Node>, key: &str, names: &Names) -> Result<(), Error> {
-    for (credited, lacking) in without.and_then(Node::table).into_iter().flatten() {
-        if !lacking.place.is_in_file_of(names.place) {
+pub(crate) fn check_instead(table: Option<&Node>, key: &str, names: &Names) -> Result<(), Error> {
+    for (named, other) in table.and_then(Node::table).into_iter().flatten() {
+        if !other.place.is_in_file_of(names.place) {
             continue;
         }
-        let key = format!("{key}.{credited}");
-        one_of(lacking, &key, credited, names.variants.iter().copied(), "variant")?;
-        one_of(lacking, &key, lacking.text().unwrap_or(""), names.variants.iter().copied(), "variant")?;
-        if lacking.text() == Some(credited) {
-            return Err(lacking.error(key, "expected another variant, which lacks what this one has"));
+        let key = format!("{key}.{named}");
+        one_of(other, &key, named, names.variants.iter().copied(), "variant")?;
+        one_of(other, &key, other.text().unwrap_or(""), names.variants.iter().copied(), "variant")?;
+        if other.text() == Some(named) {
+            return Err(other.error(key, "expected another variant, to judge with instead of this one"));
         }
     }
     Ok(())
@@ -114,7 +115,7 @@ impl Scope<'_> {
             }
         }
         if self.own {
-            check_without(self.table.get("without"), &format!("{}.without", self.key), self.names)?;
+            check_instead(self.table.get("without"), &format!("{}.without", self.key), self.names)?;
         }
         if let Some(variant) = self.table.get("variant") {
             self.check_selector("variant", variant, &format!("{}.variant", self.key))?;

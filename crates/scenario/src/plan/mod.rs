@@ -55,6 +55,8 @@ pub struct Plan<R = Scenario> {
     pub seeds: Json,
     /// The `[without]` table, without entries that name variants of other files.
     pub without: Json,
+    /// The `[configured]` table, likewise.
+    pub configured: Json,
 }
 
 /// One run of a plan.
@@ -129,8 +131,18 @@ impl Plan<Work> {
             Work::Simulation(scenario) => PlannedRun { label: run.label, params: run.params, scenario: *scenario },
             Work::Computation(_) => unreachable!("no computation is known, so none was accepted"),
         };
-        let Plan { name, description, runs, figure, expect, scale, seeds, without } = self;
-        Plan { name, description, runs: runs.into_iter().map(network).collect(), figure, expect, scale, seeds, without }
+        let Plan { name, description, runs, figure, expect, scale, seeds, without, configured } = self;
+        Plan {
+            name,
+            description,
+            runs: runs.into_iter().map(network).collect(),
+            figure,
+            expect,
+            scale,
+            seeds,
+            without,
+            configured,
+        }
     }
 }
 
@@ -156,9 +168,9 @@ fn plan(
     let name = [first.text("name"), stem.as_deref().unwrap_or(""), first.called()];
     let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_default().to_string();
     let description = first.text("description").to_string();
-    let without = shown.without();
+    let [without, configured] = [&shown.without, &shown.configured].map(|table| shown.instead(table));
     let (figure, expect) = shown.into_json();
-    Ok(Plan { name, description, runs, figure, expect, scale, seeds, without })
+    Ok(Plan { name, description, runs, figure, expect, scale, seeds, without, configured })
 }
 
 /// Lays those `--set` arguments over the keys that change seeds and sweep.

@@ -15,11 +15,12 @@ use crate::plan::axes::Variant;
 use crate::plan::labels::default_name;
 use crate::{published, topology};
 
-/// The `[figure]`, `[[expect]]` and `[without]` tables, and the names that they may use.
+/// The `[figure]`, `[[expect]]`, `[without]` and `[configured]` tables, and the names that they may use.
 pub(super) struct Shown {
     figure: Option<Node>,
     expect: Option<Node>,
-    without: Option<Node>,
+    pub(super) without: Option<Node>,
+    pub(super) configured: Option<Node>,
     /// Axes of the sweep.
     sweep: Option<Table>,
     /// Whether runs differ in their seed.
@@ -31,7 +32,8 @@ pub(super) struct Shown {
 impl Shown {
     /// Takes the tables from a file's keys, and checks the published points of the figure.
     pub(super) fn of(keys: &Table, variants: &[Variant], place: &Place) -> Result<Shown, Error> {
-        let [figure, expect, without] = ["figure", "expect", "without"].map(|key| keys.get(key).cloned());
+        let [figure, expect, without, configured] =
+            ["figure", "expect", "without", "configured"].map(|key| keys.get(key).cloned());
         let sweep = keys.get("sweep").and_then(Node::table);
         let default = default_name(keys);
         let own: Vec<&str> = variants.iter().filter_map(|variant| variant.name.as_deref().or(default)).collect();
@@ -44,7 +46,7 @@ impl Shown {
         let variants = own.into_iter().chain(missing.iter().chain(schemes).filter_map(Node::text));
         let variants = variants.map(String::from).collect();
         let seeds = keys.contains_key("seeds") || sweep.is_some_and(|sweep| sweep.contains_key("seed"));
-        Ok(Shown { sweep: sweep.cloned(), seeds, variants, figure, expect, without })
+        Ok(Shown { sweep: sweep.cloned(), seeds, variants, figure, expect, without, configured })
     }
 
     /// Checks the names that the tables use. Those of classes, nodes and keys are checked only where `runs` are all
@@ -76,22 +78,19 @@ impl Shown {
             sweep: self.sweep.as_ref(),
             place,
         };
-        names::check_without(self.without.as_ref(), "without", &names)?;
+        names::check_instead(self.without.as_ref(), "without", &names)?;
+        names::check_instead(self.configured.as_ref(), "configured", &names)?;
         names::check_expectations(self.expect.as_ref(), &names)?;
         names::check_panels(self.figure.as_ref(), &names)
     }
 
-    /// Returns the entries of `[without]` that name variants of this plan; a file that extends another may lack some of
-    /// its variants.
-    pub(super) fn without(&self) -> Json {
-        let table = self.without.as_ref().and_then(Node::table);
+    /// Returns the entries of `[without]` or `[configured]` that name variants of this plan; a file that extends another
+    /// may lack some of its variants.
+    pub(super) fn instead(&self, table: &Option<Node>) -> Json {
+        let table = table.as_ref().and_then(Node::table);
         let known = |name: &str| self.variants.iter().any(|variant| variant == name);
-        let pairs =
-            table.into_iter().flatten().map(|(credited, lacking)| (credited, lacking.text().unwrap_or_default()));
-        pairs
-            .filter(|(credited, lacking)| known(credited) && known(lacking))
-            .map(|(a, b)| (a.clone(), Json::from(b)))
-            .collect()
+        let pairs = table.into_iter().flatten().map(|(named, other)| (named, other.text().unwrap_or_default()));
+        pairs.filter(|(named, other)| known(named) && known(other)).map(|(a, b)| (a.clone(), Json::from(b))).collect()
     }
 
     /// Returns `[figure]`, or null, and the `[[expect]]` tables, as written.

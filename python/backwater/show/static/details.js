@@ -63,7 +63,7 @@ const claims = () => {
   const list = (rows) => table(
     [{ name: "claim", text: true }, { name: "what", text: true }, { name: "expected", text: true }, { name: "measured", text: true }, { name: "verdict", text: true }],
     rows.map((row) => [{ show: row.claim, class: "whole" }, { show: [row.metric, more(row.says)] },
-      { show: [row.expected, ...(row.amended ?? []).map((why) => more(`amended: ${why}`))] }, { show: [row.measured, more(row.without), more(row.settling), more(row.note)] },
+      { show: [row.expected, ...(row.amended ?? []).map((why) => more(`amended: ${why}`))] }, { show: [row.measured, more(row.settling), more(row.configured), more(row.without), more(row.note)] },
       { show: [row.verdict + (row.amended?.length ? "*" : ""), more(row.coverage)], class: `whole verdict ${kinds[row.verdict] ?? ""}` }]), "Claims");
   const rest = data.claims.filter((row) => !judged(row));
   const counted = ["pass", "part", "direction", "fail", "undecided", "unsettled", "vacuous"].map((verdict) => [data.claims.filter((row) => row.verdict === verdict).length, verdict]).filter(([n]) => n);
