@@ -73,6 +73,29 @@ def test_seeds_are_added_until_claims_are_settled(experiment, tmp_path: Path, cl
     assert all(f"seeds.count={count}" in row["command"] for row in rows)
 
 
+UNSETTLED = """
+[[expect]]
+claim = "own-until.3"
+metric = "average slowdown of large flows"
+says = "It is more than 1."
+kind = "between"
+variant = "bfc"
+value = { slowdown = "mean", sizes = ">100000" }
+low = 1
+"""
+
+
+def test_runs_become_longer_until_they_have_settled(experiment, tmp_path: Path, cli: Cli) -> None:
+    """A network that drains for most of its time has not settled; in a longer run it drains for less."""
+    name = experiment(0.01, UNSETTLED)
+    done = cli("reproduce", name, "--out", "out", "--until", "undecided=0", "--seeds", "5")
+    assert done.returncode == 0, done.stderr
+    assert 'claims: unsettled: own-until.3; next with run.duration="400 us" run.warmup="20 us"' in done.stdout
+    assert claims(tmp_path / "out")["own-until.3"] == "pass"
+    run = Results(tmp_path / "out").runs[0].scenario["run"]
+    assert float(run["duration"].split()[0]) == 20 * float(run["warmup"].split()[0]) >= 400
+
+
 def test_what_may_stay_undecided_stays(experiment, tmp_path: Path, cli: Cli) -> None:
     done = cli("reproduce", experiment(0.3), "--out", "out", "--until", "undecided=1")
     assert "next with" not in done.stdout

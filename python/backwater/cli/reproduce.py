@@ -25,7 +25,7 @@ from backwater.cli.options import (
     all_sets,
     check_file,
 )
-from backwater.cli.until import Budget, Until, goal
+from backwater.cli.until import Budget, Round, Until, goal
 
 with when_used():
     from backwater import api, ledger
@@ -107,8 +107,9 @@ def reproduce(
     def run(some: list[runner.Chosen], anew: bool) -> int:
         return runner.run_all(some, threads, force or anew, store=store, on=on)
 
-    def again(one: runner.Chosen, count: int) -> runner.Chosen:
-        more = api.Experiment.from_arguments(one.experiment.path, all_sets(sets, count), scale)
+    def again(one: runner.Chosen, asked: Round) -> runner.Chosen:
+        longer = all_sets([*(sets or []), *asked.sets()], asked.seeds)
+        more = api.Experiment.from_arguments(one.experiment.path, longer, scale)
         more.invocation = one.experiment.invocation
         return runner.Chosen(more, one.place, partial(publish, more), told)
 

@@ -1,12 +1,13 @@
-"""`--until undecided=N`: more seeds, until the intervals are narrow enough to say."""
+"""`--until undecided=N`: longer runs until measurements have settled, then more seeds until intervals say enough."""
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import typer
 
@@ -19,11 +20,16 @@ from backwater.cli.options import WHAT
 with when_used():
     from backwater import api, terminal
     from backwater.cli import experiment as runner
+    from backwater.judge.measured import as_number, quantity
 
 
 FEWEST = 5
 """Seeds after the first round, of an experiment that has one."""
 MOST = 640
+LENGTHS = ("duration", "warmup", "cooldown", "flows")
+"""Keys of `[run]` that set how long runs are."""
+LONGEST = 64
+"""How many times as long as in the first round runs become at most."""
 TIMES = ("s", "min", "h")
 
 Until = Annotated[
@@ -31,7 +37,7 @@ Until = Annotated[
     typer.Option(
         "--until",
         metavar="undecided=N",
-        help="Add seeds until at most N claims are undecided or the budget is spent.",
+        help="Run longer and with more seeds until at most N claims are unsettled or undecided.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -48,7 +54,7 @@ Budget = Annotated[
 
 @dataclass(frozen=True)
 class Goal:
-    """The goal of `--until`: how many claims may stay undecided, and how long it may take."""
+    """The goal of `--until`: how many claims may stay unsettled or undecided, and how long it may take."""
 
     wanted: int
     budget_s: float
@@ -56,46 +62,89 @@ class Goal:
     def settle(
         self,
         chosen: list[runner.Chosen],
-        again: Callable[[runner.Chosen, int], runner.Chosen],
+        again: Callable[[runner.Chosen, Round], runner.Chosen],
         run: Callable[[list[runner.Chosen], bool], int],
     ) -> int:
-        """Runs experiments again and again, with twice the seeds each time, until few claims are undecided.
+        """Runs experiments again and again, longer or with more seeds each time, until few claims are left.
 
-        `again` is one of them with so many seeds. `run` says how to exit after a round; its second argument is whether
-        it replaces what is there.
+        `again` is one of them as a round asks. `run` says how to exit after a round; its second argument is whether it
+        replaces what is there.
         """
         began = time.monotonic()
         codes = [run(chosen, False)]
-        left = chosen
+        left, made = chosen, {one.place: Round.first(api.Results(one.place)) for one in chosen}
+        took_s = time.monotonic() - began
         while not signals.heard:
-            took_s = time.monotonic() - began
-            counts = {one.place: more for one in left if (more := self.next(api.Results(one.place)))}
-            if not counts:
+            rounds = {one.place: more for one in left if (more := self.next(api.Results(one.place), made[one.place]))}
+            if not rounds:
                 break
-            if 2 * took_s > self.budget_s:  # As many seeds as there are take as long again.
+            so_far_s = time.monotonic() - began
+            longer = any(more.factor != made[place].factor for place, more in rounds.items())
+            # As many seeds as there are take as long again; of longer runs nothing is kept.
+            if so_far_s + (2 * took_s if longer else so_far_s) > self.budget_s:
                 terminal.say("Another round would go beyond --budget")
                 break
-            left = [again(one, counts[one.place]) for one in left if one.place in counts]
+            made |= rounds
+            left = [again(one, rounds[one.place]) for one in left if one.place in rounds]
+            round_began = time.monotonic()
             codes.append(run(left, True))
+            took_s = time.monotonic() - round_began
         failed = any(is_failed(api.Results(one.place)) for one in chosen)
         return max([FAILED if failed else 0, *(code for code in codes if code > FAILED)])
 
-    def next(self, done: api.Results) -> int | None:
-        """Returns the seeds of the next round, or None if nothing is left to decide or nothing can be."""
-        left = [row["claim"] for row in done.claims if row["verdict"] == "undecided"]
-        if len(left) <= self.wanted or done.interrupted:
+    def next(self, done: api.Results, now: Round) -> Round | None:
+        """Returns the round after `now`, or None if nothing is left to decide or nothing can be."""
+        verdicts = [(row["verdict"], row["claim"]) for row in done.claims]
+        unsettled, undecided = ([claim for of, claim in verdicts if of == one] for one in ("unsettled", "undecided"))
+        if len(unsettled) + len(undecided) <= self.wanted or done.interrupted:
             return None
-        seeds = done.manifest.get("seeds") or {}
-        count = seeds.get("count", 1)
-        more = max(FEWEST, 2 * count)
-        told = f"{done.name}: undecided with {terminal.plural(count, 'seed')}: {', '.join(left)}"
-        if seeds.get("fixed") or more > MOST:
-            terminal.say(
-                f"{told}; " + ("its seeds are part of the set-up" if seeds.get("fixed") else "and that is enough")
-            )
+        if unsettled:
+            told = f"{done.name}: unsettled: {', '.join(unsettled)}"
+            if now.lengths and now.factor < LONGEST:
+                more = replace(now, factor=2 * now.factor)
+                terminal.say(f"{told}; next with {' '.join(more.sets())}")
+                return more
+            terminal.say(f"{told}; " + ("and that is long enough" if now.lengths else "its runs differ in length"))
+        if not undecided:
             return None
-        terminal.say(f"{told}; next with {more}")
-        return more
+        count = max(FEWEST, 2 * now.seeds)
+        told = f"{done.name}: undecided with {terminal.plural(now.seeds, 'seed')}: {', '.join(undecided)}"
+        if (fixed := (done.manifest.get("seeds") or {}).get("fixed")) or count > MOST:
+            terminal.say(f"{told}; " + ("its seeds are part of the set-up" if fixed else "and that is enough"))
+            return None
+        terminal.say(f"{told}; next with {count}")
+        return replace(now, seeds=count)
+
+
+@dataclass(frozen=True)
+class Round:
+    """How many seeds an experiment has, and how long its runs are."""
+
+    seeds: int
+    lengths: dict[str, Any]
+    """Keys of `[run]` in the first round; empty if its runs differ in them."""
+    factor: int = 1
+    """How many times as long the runs are."""
+
+    @staticmethod
+    def first(done: api.Results) -> Round:
+        runs = [one.scenario.get("run", {}) for one in done.runs]
+        lengths = [{key: run[key] for key in LENGTHS if as_number(run.get(key, 0), key)} for run in runs]
+        alike = bool(lengths) and all(one == lengths[0] for one in lengths)
+        return Round((done.manifest.get("seeds") or {}).get("count", 1), lengths[0] if alike else {})
+
+    def sets(self) -> list[str]:
+        """Returns `KEY=VALUE` of each length, if it is not that of the first round."""
+        longer = {key: times(value, self.factor) for key, value in self.lengths.items()} if self.factor > 1 else {}
+        return [f"run.{key}={value}" for key, value in longer.items()]
+
+
+def times(length: Any, factor: int) -> str:
+    """Multiplies a number of flows, or a time such as `"500 us"`."""
+    if isinstance(length, int):
+        return str(length * factor)
+    number, unit = quantity(length) or (0.0, "s")
+    return json.dumps(f"{number * factor:.12g} {unit}")
 
 
 def is_failed(done: api.Results) -> bool:
