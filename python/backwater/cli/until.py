@@ -20,7 +20,7 @@ from backwater.cli.options import WHAT
 with when_used():
     from backwater import api, terminal
     from backwater.cli import experiment as runner
-    from backwater.judge.measured import as_number, quantity
+    from backwater.judge import measured
 
 
 FEWEST = 5
@@ -129,7 +129,7 @@ class Round:
     @staticmethod
     def first(done: api.Results) -> Round:
         runs = [one.scenario.get("run", {}) for one in done.runs]
-        lengths = [{key: run[key] for key in LENGTHS if as_number(run.get(key, 0), key)} for run in runs]
+        lengths = [{key: run[key] for key in LENGTHS if measured.as_number(run.get(key, 0), key)} for run in runs]
         alike = bool(lengths) and all(one == lengths[0] for one in lengths)
         return Round((done.manifest.get("seeds") or {}).get("count", 1), lengths[0] if alike else {})
 
@@ -143,7 +143,7 @@ def times(length: Any, factor: int) -> str:
     """Multiplies a number of flows, or a time such as `"500 us"`."""
     if isinstance(length, int):
         return str(length * factor)
-    number, unit = quantity(length) or (0.0, "s")
+    number, unit = measured.quantity(length) or (0.0, "s")
     return json.dumps(f"{number * factor:.12g} {unit}")
 
 
