@@ -25,6 +25,7 @@ DIFFERENT = {
     "fs-fig6.3": "flow by flow: each of the two is paused",
     "fs-testbed-eff.1": "the simulator charges no preambles and gaps, which is what 98 stands for",
     "fs-fig10.2": "half of 20 Gbps, in Gbps",
+    "bfc-fig30.7": "the model's value for the round trip here, and 5 %",
     "bfc-fig4.1": "a knee between two loads in place of one number",
     "bfc-fig9.10": "100 KB is the order of the bandwidth-delay product, compared within 10 %",
     "bcc-fig5.1": "1.5 MB, beside a threshold in KB",
