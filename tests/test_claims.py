@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from backwater import Experiment, Results, _core, experiments, making, store
 from backwater.disk import sha256
-from backwater.judge import claims, measured, numbers, panels
+from backwater.judge import claims, measured, numbers, panels, words
 from backwater.results import FORMAT, sealed
 from conftest import Cli, known
 
@@ -431,6 +431,7 @@ def test_claims_are_judged_at_their_scales(two: Results) -> None:
         "without": "",
         "settling": "",
         "configured": "",
+        "components": {},
         "amended": [],
         "note": "",
         "checks": [],
@@ -638,6 +639,18 @@ def test_a_claim_is_judged_as_written_and_as_configured(two: Results) -> None:
     assert (row["verdict"], row["configured"]) == ("fail", "with B for A: pass, 252")
     assert judge(two, **check | {"variant": "B"})["configured"] == "", "it is B already"
     assert judge(two, kind="fact")["configured"] == ""
+
+
+def test_a_claim_that_holds_is_judged_without_each_component(two: Results) -> None:
+    """B's mean is 252.5, five times A's. So a claim about less than 100 needs what A has and B lacks."""
+    two.manifest["without"] = {"A": "B"}
+    two.manifest["components"] = {"A": {"one": "B", "another": "A", "a third": "C"}}
+    check = {"kind": "between", "variant": "A", "value": {"slowdown": "mean", "sizes": "<=1000"}, "high": 100}
+    row = judge(two, **check)
+    assert (row["verdict"], row["components"]) == ("pass", {"one": "fail", "another": "pass", "a third": "not-run"})
+    assert words.components(row["components"]) == "needs one; holds without another; may need a third"
+    assert judge(two, **check | {"high": 1})["components"] == {}, "it does not hold"
+    assert judge(two, **check | {"without": {}})["components"] == {}, "it credits nothing"
 
 
 def test_a_claim_of_which_a_part_could_be_judged_is_no_pass(two: Results) -> None:

@@ -18,7 +18,7 @@ from conftest import ROOT, Cli
 SCHEMA = json.loads(_core.claims_schema())
 CHECK = jsonschema.Draft202012Validator(SCHEMA)
 FILES = sorted((ROOT / "experiments").rglob("*.claims.toml"))
-FREE = ("where", "at", "marks", "without", "configured")
+FREE = ("where", "at", "marks", "without", "configured", "components")
 """Tables whose keys are those of the user."""
 
 
@@ -28,7 +28,7 @@ def read(path: Path) -> dict[str, Any]:
 
 def test_it_is_a_schema_and_stands_alone(cli: Cli) -> None:
     CHECK.check_schema(SCHEMA)
-    assert set(SCHEMA["properties"]) == {"expect", "figure", "without", "configured"}
+    assert set(SCHEMA["properties"]) == {"expect", "figure", "without", "configured", "components"}
     named = json.dumps(SCHEMA)
     assert {name for name in SCHEMA["$defs"] if f'"#/$defs/{name}"' in named} == set(SCHEMA["$defs"])
     assert json.loads(cli("schema", "claims").stdout) == SCHEMA

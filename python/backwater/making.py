@@ -183,6 +183,7 @@ class Making:
             "seeds": self.plan["seeds"],
             "without": self.plan["without"],
             "configured": self.plan["configured"],
+            "components": self.plan["components"],
             "digest": digest_of([job.digest for job in done]),
             "command": self.command,
             "complete": complete,

@@ -9,11 +9,22 @@ use crate::model::Scenario;
 use crate::seeds;
 
 /// Keys of a file that belong to the plan; they are removed before a run is typed.
-pub(crate) const PLAN_KEYS: [&str; 10] =
-    ["extends", "source", "sweep", "seeds", "variant", "without", "configured", "scale", "figure", "expect"];
+pub(crate) const PLAN_KEYS: [&str; 11] = [
+    "extends",
+    "source",
+    "sweep",
+    "seeds",
+    "variant",
+    "without",
+    "configured",
+    "components",
+    "scale",
+    "figure",
+    "expect",
+];
 
 /// Keys of a claims file.
-pub(crate) const CLAIMS_KEYS: [&str; 4] = ["expect", "figure", "without", "configured"];
+pub(crate) const CLAIMS_KEYS: [&str; 5] = ["expect", "figure", "without", "configured", "components"];
 
 /// Keys of its `[figure]`. How a figure is drawn stands in the scenario.
 pub(crate) const CLAIMS_FIGURE_KEYS: [&str; 3] = ["finding", "missing", "published"];
@@ -122,6 +133,7 @@ fn of_plan_key(key: &str) -> Json {
         }
         "without" => grammar::without(),
         "configured" => grammar::configured(),
+        "components" => grammar::components(),
         "figure" => grammar::figure(),
         "expect" => grammar::expectations(&SCALES),
         _ => unreachable!("every plan key has a schema"),

@@ -61,6 +61,8 @@ class Judge:
         """Variants, and those that lack what they are credited for."""
         self.configured: dict[str, str] = results.manifest.get("configured") or {}
         """Variants with the parameters of a paper's text, and those with its authors' public configuration."""
+        self.components: dict[str, dict[str, str]] = results.manifest.get("components") or {}
+        """Variants, and for each component of theirs the variant that lacks it alone."""
 
     def row(self, expectation: Expectation) -> dict[str, Any]:
         """Returns the row of a claim: its text, its measurements and its verdict."""
@@ -76,6 +78,7 @@ class Judge:
             "coverage": written.coverage,
             "without": written.without,
             "settling": written.settling,
+            "components": self.needed(expectation) if written.verdict in ("pass", "part") else {},
             "configured": words.instead(configured, *self.judged(expectation, configured)[:2]) if configured else "",
             "amended": expectation.get("amended", []),
             "note": expectation.get("note", ""),
@@ -141,6 +144,15 @@ class Judge:
         if not asked or asked.keys() - {"scenario", "result"}:
             return False
         return all(asked["result"] <= set(run.summary.get("facts", [])) for run in self.runs.runs.values())
+
+    def needed(self, expectation: Expectation) -> dict[str, str]:
+        """Returns the components of what a claim credits, each with what the claim comes to without it alone."""
+        credited = self.replaced(expectation, expectation.get("without", self.lacking))
+        return {
+            part: add_up(self.checks(expectation, instead={variant: other}), fact=False)
+            for variant in credited
+            for part, other in self.components.get(variant, {}).items()
+        }
 
     def replaced(self, expectation: Expectation, others: dict[str, str]) -> dict[str, str]:
         """Returns those of the variants that the claim names, each with the one that it is judged with instead."""
@@ -238,7 +250,8 @@ def only_lacking(results: Results) -> set[str]:
     manifest = results.manifest
     expected = manifest.get("expect") or []
     lacking = set((manifest.get("without") or {}).values()).union(
-        *(one.get("without", {}).values() for one in expected)
+        *(one.get("without", {}).values() for one in expected),
+        *(parts.values() for parts in (manifest.get("components") or {}).values()),
     )
     named = set().union(*map(variants_of, expected))
     return lacking - named - {point["variant"] for point in (manifest.get("figure") or {}).get("published", [])}

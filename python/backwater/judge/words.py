@@ -68,6 +68,15 @@ def instead(others: dict[str, str], verdict: str, measured: str) -> str:
     return f"with {names}: {verdict}, {measured}"
 
 
+def components(parts: dict[str, str]) -> str:
+    """Says which components a claim needs, and which it does not."""
+    needs = [part for part, verdict in parts.items() if verdict in ("fail", "direction")]
+    holds = [part for part, verdict in parts.items() if verdict in ("pass", "part")]
+    unknown = [part for part in parts if part not in (*needs, *holds)]
+    told = [("needs", needs), ("holds without", holds), ("may need", unknown)]
+    return "; ".join(f"{words} {', '.join(names)}" for words, names in told if names)
+
+
 def measurement(leaf: dict[str, Any], points: Sequence[Point]) -> str:
     """Names a measurement: its variant, what it is, and where in the sweep."""
     kind = next(kind for kind in LEAVES if kind in leaf)

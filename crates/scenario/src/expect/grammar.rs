@@ -161,6 +161,15 @@ pub(crate) fn configured() -> Json {
     })
 }
 
+/// Makes the schema of `components`.
+pub(crate) fn components() -> Json {
+    json!({
+        "type": "object",
+        "description": "Variants that are credited for several mechanisms: each mechanism by its name, and the variant that lacks it alone.",
+        "additionalProperties": { "type": "object", "additionalProperties": text() },
+    })
+}
+
 fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
     // A file without scales has one scale without a name.
     let scales: Vec<Json> = scales.iter().chain(&[""]).map(|scale| json!({ "const": scale })).collect();

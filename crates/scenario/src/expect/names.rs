@@ -92,6 +92,24 @@ pub(crate) fn check_instead(table: Option<&Node>, key: &str, names: &Names) -> R
     Ok(())
 }
 
+/// Checks a table of variants, each with a table of the variants that lack one mechanism.
+///
+/// # Errors
+/// As [`check_expectations`].
+pub(crate) fn check_components(table: Option<&Node>, names: &Names) -> Result<(), Error> {
+    for (credited, parts) in table.and_then(Node::table).into_iter().flatten() {
+        for (part, other) in parts.table().into_iter().flatten() {
+            if !other.place.is_in_file_of(names.place) {
+                continue;
+            }
+            let key = format!("components.{credited}.{part}");
+            one_of(other, &key, credited, names.variants.iter().copied(), "variant")?;
+            one_of(other, &key, other.text().unwrap_or(""), names.variants.iter().copied(), "variant")?;
+        }
+    }
+    Ok(())
+}
+
 /// One expectation or panel.
 struct Scope<'a> {
     names: &'a Names<'a>,

@@ -153,7 +153,7 @@ pub(super) fn sweep_also(mut keys: Table, axes: &[Override]) -> Result<Table, Er
         if count(&keys) == before || axis == "seed" {
             continue;
         }
-        keys.retain(|key, _| !["figure", "expect", "without", "configured"].contains(&key.as_str()));
+        keys.retain(|key, _| !["figure", "expect", "without", "configured", "components"].contains(&key.as_str()));
         if axis == "scheme" && Variant::all(&keys)?.iter().any(Variant::chooses_scheme) {
             keys.remove("variant");
         }

@@ -57,6 +57,8 @@ pub struct Plan<R = Scenario> {
     pub without: Json,
     /// The `[configured]` table, likewise.
     pub configured: Json,
+    /// The `[components]` table, likewise.
+    pub components: Json,
 }
 
 /// One run of a plan.
@@ -131,7 +133,7 @@ impl Plan<Work> {
             Work::Simulation(scenario) => PlannedRun { label: run.label, params: run.params, scenario: *scenario },
             Work::Computation(_) => unreachable!("no computation is known, so none was accepted"),
         };
-        let Plan { name, description, runs, figure, expect, scale, seeds, without, configured } = self;
+        let Plan { name, description, runs, figure, expect, scale, seeds, without, configured, components } = self;
         Plan {
             name,
             description,
@@ -142,6 +144,7 @@ impl Plan<Work> {
             seeds,
             without,
             configured,
+            components,
         }
     }
 }
@@ -168,9 +171,10 @@ fn plan(
     let name = [first.text("name"), stem.as_deref().unwrap_or(""), first.called()];
     let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_default().to_string();
     let description = first.text("description").to_string();
-    let [without, configured] = [&shown.without, &shown.configured].map(|table| shown.instead(table));
+    let [without, configured] = [&shown.without, &shown.configured].map(|table| shown.instead(table.as_ref()));
+    let components = shown.components();
     let (figure, expect) = shown.into_json();
-    Ok(Plan { name, description, runs, figure, expect, scale, seeds, without, configured })
+    Ok(Plan { name, description, runs, figure, expect, scale, seeds, without, configured, components })
 }
 
 /// Lays those `--set` arguments over the keys that change seeds and sweep.

@@ -15,12 +15,13 @@ use crate::plan::axes::Variant;
 use crate::plan::labels::default_name;
 use crate::{published, topology};
 
-/// The `[figure]`, `[[expect]]`, `[without]` and `[configured]` tables, and the names that they may use.
+/// The `[figure]`, `[[expect]]`, `[without]`, `[configured]` and `[components]` tables, and the names that they may use.
 pub(super) struct Shown {
     figure: Option<Node>,
     expect: Option<Node>,
     pub(super) without: Option<Node>,
     pub(super) configured: Option<Node>,
+    components: Option<Node>,
     /// Axes of the sweep.
     sweep: Option<Table>,
     /// Whether runs differ in their seed.
@@ -32,8 +33,8 @@ pub(super) struct Shown {
 impl Shown {
     /// Takes the tables from a file's keys, and checks the published points of the figure.
     pub(super) fn of(keys: &Table, variants: &[Variant], place: &Place) -> Result<Shown, Error> {
-        let [figure, expect, without, configured] =
-            ["figure", "expect", "without", "configured"].map(|key| keys.get(key).cloned());
+        let [figure, expect, without, configured, components] =
+            ["figure", "expect", "without", "configured", "components"].map(|key| keys.get(key).cloned());
         let sweep = keys.get("sweep").and_then(Node::table);
         let default = default_name(keys);
         let own: Vec<&str> = variants.iter().filter_map(|variant| variant.name.as_deref().or(default)).collect();
@@ -46,7 +47,7 @@ impl Shown {
         let variants = own.into_iter().chain(missing.iter().chain(schemes).filter_map(Node::text));
         let variants = variants.map(String::from).collect();
         let seeds = keys.contains_key("seeds") || sweep.is_some_and(|sweep| sweep.contains_key("seed"));
-        Ok(Shown { sweep: sweep.cloned(), seeds, variants, figure, expect, without, configured })
+        Ok(Shown { sweep: sweep.cloned(), seeds, variants, figure, expect, without, configured, components })
     }
 
     /// Checks the names that the tables use. Those of classes, nodes and keys are checked only where `runs` are all
@@ -80,17 +81,36 @@ impl Shown {
         };
         names::check_instead(self.without.as_ref(), "without", &names)?;
         names::check_instead(self.configured.as_ref(), "configured", &names)?;
+        names::check_components(self.components.as_ref(), &names)?;
         names::check_expectations(self.expect.as_ref(), &names)?;
         names::check_panels(self.figure.as_ref(), &names)
     }
 
     /// Returns the entries of `[without]` or `[configured]` that name variants of this plan; a file that extends another
     /// may lack some of its variants.
-    pub(super) fn instead(&self, table: &Option<Node>) -> Json {
-        let table = table.as_ref().and_then(Node::table);
-        let known = |name: &str| self.variants.iter().any(|variant| variant == name);
+    pub(super) fn instead(&self, table: Option<&Node>) -> Json {
+        let table = table.and_then(Node::table);
         let pairs = table.into_iter().flatten().map(|(named, other)| (named, other.text().unwrap_or_default()));
-        pairs.filter(|(named, other)| known(named) && known(other)).map(|(a, b)| (a.clone(), Json::from(b))).collect()
+        pairs
+            .filter(|(named, other)| self.has(named) && self.has(other))
+            .map(|(a, b)| (a.clone(), Json::from(b)))
+            .collect()
+    }
+
+    /// Returns the entries of `[components]` that name variants of this plan.
+    pub(super) fn components(&self) -> Json {
+        let table = self.components.as_ref().and_then(Node::table);
+        let known = table.into_iter().flatten().filter(|(credited, _)| self.has(credited));
+        let of = |parts: &Node| {
+            let pairs =
+                parts.table().into_iter().flatten().map(|(part, other)| (part, other.text().unwrap_or_default()));
+            pairs.filter(|(_, other)| self.has(other)).map(|(a, b)| (a.clone(), Json::from(b))).collect::<Json>()
+        };
+        known.map(|(credited, parts)| (credited.clone(), of(parts))).collect()
+    }
+
+    fn has(&self, variant: &str) -> bool {
+        self.variants.iter().any(|name| name == variant)
     }
 
     /// Returns `[figure]`, or null, and the `[[expect]]` tables, as written.

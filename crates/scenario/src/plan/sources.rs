@@ -140,7 +140,9 @@ pub(super) fn refuse_plan_key(key: &str, node: &Node) -> Result<(), Error> {
         "scale" => "choose a scale by its name instead",
         "sweep" => "write it in [sweep], or set sweep.KEY=[VALUES]",
         "seeds" => "write it in [seeds], or set seeds.count=N",
-        "extends" | "source" | "variant" | "without" | "configured" | "figure" | "expect" => "write it in the file",
+        "extends" | "source" | "variant" | "without" | "configured" | "components" | "figure" | "expect" => {
+            "write it in the file"
+        }
         _ => return Ok(()),
     };
     Err(node.error(key, format!("{top} is not a key of a run: {instead}")))
