@@ -862,7 +862,19 @@ PUBLISHED = [
 LARGE = {
     *(
         f"bfc-{name}"
-        for name in ("ablation", "fig9", "fig10", "fig11", "fig13", "fig19", "fig22", "fig23", "fig26", "fig29")
+        for name in (
+            "ablation",
+            "fig9",
+            "fig10",
+            "fig11",
+            "fig12",
+            "fig13",
+            "fig19",
+            "fig22",
+            "fig23",
+            "fig26",
+            "fig29",
+        )
     ),
     *(f"bfc-{name}" for name in ("flow-id", "partial", "talk-fig3", "talk-fig5", "tofino2")),
     *("deadlock-clos", "deadlock-elided", "deadlock-five", "deadlock-nine"),
