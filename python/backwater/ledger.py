@@ -24,6 +24,8 @@ from backwater.results import Results
 FORMAT = 2
 LEDGER = "ledger.json"
 PREFACE = "preface.md"
+UNTESTED = "Not tested for whether it has settled."
+"""What stands beside the command of rows of older versions."""
 FINDINGS = "findings.md"
 """Beside the experiments of a paper: what came out of them together, and why."""
 SMOKE = "smoke-"
@@ -215,7 +217,8 @@ def run_line(listed: list[Row]) -> str:
     if seeds := row["seeds"]:
         told.append(f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}")
     told.append(f"version {row['version']}" + (f" at {row['commit']}" if row["commit"] else ""))
-    return f"`{row['command']}` ({', '.join(told)})"
+    untested = "" if "settling" in row else " " + UNTESTED
+    return f"`{row['command']}` ({', '.join(told)}).{untested}"
 
 
 def figure_of(name: str) -> dict[str, Any]:

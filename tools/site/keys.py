@@ -14,7 +14,7 @@ from cells import cell
 Node = dict[str, Any]
 FOLDER = "reference/keys"
 SCALARS = {"Bytes": "size", "Duration": "time", "BitsPerSec": "rate"}
-JUDGING = ("expect", "figure", "without")
+JUDGING = ("expect", "figure", "without", "configured", "components")
 """Described in the reference of experiments, and only there: their keys mean little without the rules of judging."""
 INDEX = """# Every key
 

@@ -2,5 +2,6 @@
 language.
 
 measured  single numbers from a run's tables    claims  expectations and their verdicts
+courses   how a number goes over a run          settled whether a longer run would give another number
 panels    the numbers in a figure's panels
 """
