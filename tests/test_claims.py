@@ -650,6 +650,8 @@ def test_a_claim_that_holds_is_judged_without_each_component(two: Results) -> No
     assert (row["verdict"], row["components"]) == ("pass", {"one": "fail", "another": "pass", "a third": "not-run"})
     assert words.components(row["components"]) == "needs one; holds without another; may need a third"
     assert judge(two, **check | {"high": 1})["components"] == {}, "it does not hold"
+    two.manifest["components"] = {"A": {"one": "B"}}
+    assert judge(two, **check | {"high": 100, "low": 40})["components"] == {"one": "fail"}, "1 would not hold"
     assert judge(two, **check | {"without": {}})["components"] == {}, "it credits nothing"
 
 

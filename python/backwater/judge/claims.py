@@ -68,6 +68,7 @@ class Judge:
         """Returns the row of a claim: its text, its measurements and its verdict."""
         written = self.judged(expectation, {})
         configured = self.replaced(expectation, self.configured)
+        needed = self.needed(expectation)  # Also of a claim that does not hold: what is read has to be heard first.
         return {
             "claim": expectation["claim"],
             "metric": expectation.get("metric", ""),
@@ -78,7 +79,7 @@ class Judge:
             "coverage": written.coverage,
             "without": written.without,
             "settling": written.settling,
-            "components": self.needed(expectation) if written.verdict in ("pass", "part") else {},
+            "components": needed if written.verdict in ("pass", "part") else {},
             "configured": words.instead(configured, *self.judged(expectation, configured)[:2]) if configured else "",
             "amended": expectation.get("amended", []),
             "note": expectation.get("note", ""),
