@@ -14,8 +14,6 @@ from cells import cell
 Node = dict[str, Any]
 FOLDER = "reference/keys"
 SCALARS = {"Bytes": "size", "Duration": "time", "BitsPerSec": "rate"}
-JUDGING = ("expect", "figure", "without", "configured", "components")
-"""Described in the reference of experiments, and only there: their keys mean little without the rules of judging."""
 INDEX = """# Every key
 
 These pages are generated from the JSON schema of scenarios, so they are complete. [Scenario files](../../scenarios.md)
@@ -33,12 +31,14 @@ explains the keys, their ranges and how they work together.
 def pages() -> dict[str, str]:
     """Each page by its place in the site: an index, the keys outside tables, and each table."""
     schema = json.loads(_core.scenario_schema(registry.SCHEMAS))
+    # The reference of experiments alone describes these: they mean little without the rules of judging.
+    judging = json.loads(_core.claims_schema())["properties"]
     reader = Reader(schema["$defs"])
     top: dict[str, Node] = {}
     made: dict[str, str] = {}
     rows = []
     for name, node in schema["properties"].items():
-        if name in JUDGING:
+        if name in judging:
             continue
         title, table = reader.table(name, node)
         if table is None:

@@ -85,6 +85,18 @@ const CASES: &[Case] = &[
         "[without]\nbfc = \"bfc\"\n[switch]\n",
         &["expected another variant, to judge with instead of this one"],
     ),
+    ("[switch]\n", "[configured]\nbfc = \"hpcc\"\n[switch]\n", &["configured.bfc = \"hpcc\": no such variant; "]),
+    ("[switch]\n", "[components]\nbfc = \"dqa\"\n[switch]\n", &["components.bfc = \"dqa\": expected a table"]),
+    (
+        "[switch]\n",
+        "[components.bfc]\npausing = \"dqa\"\n[switch]\n",
+        &["components.bfc.pausing = \"dqa\": no such variant; "],
+    ),
+    (
+        "[switch]\n",
+        "[components.bfc]\npausing = \"bfc\"\n[switch]\n",
+        &["expected another variant, to judge with instead of this one"],
+    ),
     // Invalid TOML, unknown keys and missing keys.
     ("seed = 1", "seed = ", &["bad.toml:3:", "not TOML", "seed ="]),
     ("seed = 1", "seed = 1\nseed = 2", &["bad.toml:4:", "not TOML", "duplicate key"]),

@@ -78,34 +78,32 @@ pub(crate) fn check_panels(figure: Option<&Node>, names: &Names) -> Result<(), E
 /// # Errors
 /// As [`check_expectations`].
 pub(crate) fn check_instead(table: Option<&Node>, key: &str, names: &Names) -> Result<(), Error> {
-    for (named, other) in table.and_then(Node::table).into_iter().flatten() {
-        if !other.place.is_in_file_of(names.place) {
-            continue;
-        }
-        let key = format!("{key}.{named}");
-        one_of(other, &key, named, names.variants.iter().copied(), "variant")?;
-        one_of(other, &key, other.text().unwrap_or(""), names.variants.iter().copied(), "variant")?;
-        if other.text() == Some(named) {
-            return Err(other.error(key, "expected another variant, to judge with instead of this one"));
-        }
-    }
-    Ok(())
+    let mut pairs = table.and_then(Node::table).into_iter().flatten();
+    pairs.try_for_each(|(named, other)| check_other(named, other, format!("{key}.{named}"), names))
 }
 
-/// Checks a table of variants, each with a table of the variants that lack one mechanism.
+/// Checks a table of variants, each with a table of mechanisms and the variants that lack one each.
 ///
 /// # Errors
 /// As [`check_expectations`].
 pub(crate) fn check_components(table: Option<&Node>, names: &Names) -> Result<(), Error> {
     for (credited, parts) in table.and_then(Node::table).into_iter().flatten() {
         for (part, other) in parts.table().into_iter().flatten() {
-            if !other.place.is_in_file_of(names.place) {
-                continue;
-            }
-            let key = format!("components.{credited}.{part}");
-            one_of(other, &key, credited, names.variants.iter().copied(), "variant")?;
-            one_of(other, &key, other.text().unwrap_or(""), names.variants.iter().copied(), "variant")?;
+            check_other(credited, other, format!("components.{credited}.{part}"), names)?;
         }
+    }
+    Ok(())
+}
+
+/// Checks that two variants exist and differ, if the file itself names the other one.
+fn check_other(named: &str, other: &Node, key: String, names: &Names) -> Result<(), Error> {
+    if !other.place.is_in_file_of(names.place) {
+        return Ok(());
+    }
+    one_of(other, &key, named, names.variants.iter().copied(), "variant")?;
+    one_of(other, &key, other.text().unwrap_or(""), names.variants.iter().copied(), "variant")?;
+    if other.text() == Some(named) {
+        return Err(other.error(key, "expected another variant, to judge with instead of this one"));
     }
     Ok(())
 }

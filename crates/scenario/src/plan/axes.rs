@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::document::{Node, Table, Value};
 use crate::error::Error;
 use crate::plan::sources::{Override, Sets, refuse_plan_key};
+use crate::schema::CLAIMS_KEYS;
 use crate::suggest::hint;
 use crate::{merge, seeds};
 
@@ -153,7 +154,7 @@ pub(super) fn sweep_also(mut keys: Table, axes: &[Override]) -> Result<Table, Er
         if count(&keys) == before || axis == "seed" {
             continue;
         }
-        keys.retain(|key, _| !["figure", "expect", "without", "configured", "components"].contains(&key.as_str()));
+        keys.retain(|key, _| !CLAIMS_KEYS.contains(&key.as_str()));
         if axis == "scheme" && Variant::all(&keys)?.iter().any(Variant::chooses_scheme) {
             keys.remove("variant");
         }

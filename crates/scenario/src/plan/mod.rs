@@ -171,8 +171,7 @@ fn plan(
     let name = [first.text("name"), stem.as_deref().unwrap_or(""), first.called()];
     let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_default().to_string();
     let description = first.text("description").to_string();
-    let [without, configured] = [&shown.without, &shown.configured].map(|table| shown.instead(table.as_ref()));
-    let components = shown.components();
+    let (without, configured, components) = (shown.without(), shown.configured(), shown.components());
     let (figure, expect) = shown.into_json();
     Ok(Plan { name, description, runs, figure, expect, scale, seeds, without, configured, components })
 }

@@ -19,8 +19,8 @@ use crate::{published, topology};
 pub(super) struct Shown {
     figure: Option<Node>,
     expect: Option<Node>,
-    pub(super) without: Option<Node>,
-    pub(super) configured: Option<Node>,
+    without: Option<Node>,
+    configured: Option<Node>,
     components: Option<Node>,
     /// Axes of the sweep.
     sweep: Option<Table>,
@@ -86,27 +86,29 @@ impl Shown {
         names::check_panels(self.figure.as_ref(), &names)
     }
 
-    /// Returns the entries of `[without]` or `[configured]` that name variants of this plan; a file that extends another
-    /// may lack some of its variants.
-    pub(super) fn instead(&self, table: Option<&Node>) -> Json {
-        let table = table.and_then(Node::table);
-        let pairs = table.into_iter().flatten().map(|(named, other)| (named, other.text().unwrap_or_default()));
-        pairs
-            .filter(|(named, other)| self.has(named) && self.has(other))
-            .map(|(a, b)| (a.clone(), Json::from(b)))
+    /// Returns the entries of `[without]` that name variants of this plan; a file that extends another may lack some of
+    /// its variants.
+    pub(super) fn without(&self) -> Json {
+        self.instead(self.without.as_ref())
+    }
+
+    /// Returns those of `[configured]`.
+    pub(super) fn configured(&self) -> Json {
+        self.instead(self.configured.as_ref())
+    }
+
+    /// Returns those of `[components]`.
+    pub(super) fn components(&self) -> Json {
+        let of = |parts: &Node| texts(Some(parts)).filter(|(_, other)| self.has(other)).collect::<Json>();
+        let table = self.components.as_ref().and_then(Node::table).into_iter().flatten();
+        table
+            .filter(|(credited, _)| self.has(credited))
+            .map(|(credited, parts)| (credited.clone(), of(parts)))
             .collect()
     }
 
-    /// Returns the entries of `[components]` that name variants of this plan.
-    pub(super) fn components(&self) -> Json {
-        let table = self.components.as_ref().and_then(Node::table);
-        let known = table.into_iter().flatten().filter(|(credited, _)| self.has(credited));
-        let of = |parts: &Node| {
-            let pairs =
-                parts.table().into_iter().flatten().map(|(part, other)| (part, other.text().unwrap_or_default()));
-            pairs.filter(|(_, other)| self.has(other)).map(|(a, b)| (a.clone(), Json::from(b))).collect::<Json>()
-        };
-        known.map(|(credited, parts)| (credited.clone(), of(parts))).collect()
+    fn instead(&self, table: Option<&Node>) -> Json {
+        texts(table).filter(|(named, other)| self.has(named) && self.has(other)).collect()
     }
 
     fn has(&self, variant: &str) -> bool {
@@ -121,6 +123,12 @@ impl Shown {
         };
         (self.figure.map_or(Json::Null, |node| node.to_json()), expect)
     }
+}
+
+/// Entries of a table of texts; none if `node` is no table.
+fn texts(node: Option<&Node>) -> impl Iterator<Item = (String, &str)> {
+    let table = node.and_then(Node::table).into_iter().flatten();
+    table.map(|(key, value)| (key.clone(), value.text().unwrap_or_default()))
 }
 
 /// Entries of a list; none if `node` is not one.
