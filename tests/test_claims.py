@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from backwater import Experiment, Results, _core, experiments, making, store
 from backwater.disk import sha256
-from backwater.judge import claims, measured, numbers, panels, words
+from backwater.judge import claims, measured, numbers, panels
 from backwater.results import FORMAT, sealed
 from conftest import Cli, known
 
@@ -431,7 +431,7 @@ def test_claims_are_judged_at_their_scales(two: Results) -> None:
         "without": "",
         "settling": "",
         "configured": "",
-        "components": {},
+        "needs": "",
         "amended": [],
         "note": "",
         "checks": [],
@@ -647,12 +647,11 @@ def test_a_claim_that_holds_is_judged_without_each_component(two: Results) -> No
     two.manifest["components"] = {"A": {"one": "B", "another": "A", "a third": "C"}}
     check = {"kind": "between", "variant": "A", "value": {"slowdown": "mean", "sizes": "<=1000"}, "high": 100}
     row = judge(two, **check)
-    assert (row["verdict"], row["components"]) == ("pass", {"one": "fail", "another": "pass", "a third": "not-run"})
-    assert words.components(row["components"]) == "needs one; holds without another; may need a third"
-    assert judge(two, **check | {"high": 1})["components"] == {}, "it does not hold"
+    assert (row["verdict"], row["needs"]) == ("pass", "needs one; holds without another; may need a third")
+    assert judge(two, **check | {"high": 1})["needs"] == "", "it does not hold"
     two.manifest["components"] = {"A": {"one": "B"}}
-    assert judge(two, **check | {"high": 100, "low": 40})["components"] == {"one": "fail"}, "1 would not hold"
-    assert judge(two, **check | {"without": {}})["components"] == {}, "it credits nothing"
+    assert judge(two, **check | {"high": 100, "low": 40})["needs"] == "needs one", "1 would not hold"
+    assert judge(two, **check | {"without": {}})["needs"] == "", "it credits nothing"
 
 
 def test_a_claim_of_which_a_part_could_be_judged_is_no_pass(two: Results) -> None:

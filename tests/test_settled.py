@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from backwater.judge import courses, settled
 from backwater.judge.courses import Times
+from backwater.judge.estimate import exact
+from backwater.judge.settled import Course
 
 SEEDS = 5
 QUEUES = 8
@@ -55,7 +58,7 @@ def run_of(arrival: Floats, finish: Floats, warm_up: int) -> tuple[Times, Floats
     halves = (window[0], middle), (middle, window[1])
     backlog = [courses.mean_backlog(np.ones(len(arrival)), arrival, finish, *half) for half in halves]
     none = np.zeros(counted.sum(), bool)
-    at = Times(arrival[counted], finish[counted], none, window, int(arrival[-1]), np.array(backlog))
+    at = Times(arrival[counted], finish[counted], none, ~none, window, int(arrival[-1]), np.array(backlog))
     return at, (finish - arrival)[counted] / 1e6
 
 
@@ -68,8 +71,46 @@ def unsettled(count: int, load: Callable[[float], float], warm_up: int, after: i
             measured = [courses.of_flows(at, ~at.unfinished, slowdown, statistic) for at, slowdown in runs]
             of_all = [course for course in measured if course is not None]
             assert len(of_all) == SEEDS
-            found[statistic] += bool(settled.test("slowdown", of_all, 1).moved)
+            found[statistic] += bool(settled.test(of_all, 1).moved)
     return found
+
+
+def test_bytes_in_progress_are_those_of_flows_that_are_there() -> None:
+    """100 B for the last half of the time, 10 B for all of it, and 1,000 B that are gone before."""
+    sizes, arrival, finish = np.array([100.0, 10.0, 1000.0]), np.array([15, 0, 2]), np.array([30, 40, 9])
+    assert courses.mean_backlog(sizes, arrival, finish, 10, 20) == 60
+
+
+def test_a_window_is_cut_by_arrival() -> None:
+    """40 flows, of which the last 20 are three times as slow; nine of ten last at most a quarter of the window."""
+    when, values = np.arange(40), np.repeat([1.0, 3.0], 20)
+    assert {n: parts.tolist() for n, parts in courses.cut((0, 40), when, values, "mean", life=10).items()} == {
+        2: [1, 3]
+    }
+    many = courses.cut((0, 400), np.arange(400), np.repeat([1.0, 3.0], 200), "mean", life=100)
+    assert {n: parts.tolist() for n, parts in many.items()} == {2: [1, 3], 4: [1, 1, 3, 3]}
+    assert courses.cut((0, 40), when, values, "max", life=10) == {}
+
+
+def test_drift_is_between_parts_half_a_window_apart() -> None:
+    found = settled.test([Course({4: np.array([1.0, 2.0, 2.0, 4.0])}, 0.0, 0.0, np.ones(2))] * 3, 1)
+    assert (found.step, found.moved) == (exact(2.0), "the later half is 2 times the earlier (2 to 2)")
+
+
+def test_the_network_is_asked_where_a_value_does_not_say() -> None:
+    noisy = [Course({2: np.array([1.0, other])}, 0.0, 0.0, np.array([1.0, 2.0])) for other in (0.1, 10.0, 1.0)]
+    assert "of the bytes in progress the later half is 2 times" in settled.test(noisy, 1).moved
+    steady = [replace(course, backlog=np.ones(2)) for course in noisy]
+    assert settled.test(steady, 1).moved == ""
+    resolved = [replace(course, parts={2: np.ones(2)}) for course in noisy]
+    assert settled.test(resolved, 1).moved == "", "a value that stays has settled, even if the network has not"
+
+
+def test_ages_and_draining_are_told_to_three_digits() -> None:
+    course = Course({}, 0.052, 0.0, np.ones(2))
+    assert settled.test([course], 1).moved == "5.2 % of its flows' time is after the last arrival"
+    aged = replace(course, drained=0.0, unfinished=0.4)
+    assert settled.test([aged], 1).moved == "40 % of it is the age of flows that have not finished"
 
 
 COUNT = pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.long)])

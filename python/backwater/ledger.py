@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from backwater import disk, experiments
 from backwater._core import InputError
-from backwater.judge import words
 from backwater.judge.claims import VERDICTS
 from backwater.results import Results
 
@@ -199,8 +198,7 @@ def says(row: Row) -> str:
 
 def measured(row: Row) -> str:
     """Returns the measured values, whether they have settled, and the results with other variants instead."""
-    beside = (row.get(key, "") for key in ("settling", "configured", "without"))
-    parts = [row["measured"], *beside, words.components(row.get("components", {}))]
+    parts = [row["measured"], *(row.get(key, "") for key in ("settling", "configured", "without", "needs"))]
     return "; ".join(part for part in parts if part)
 
 

@@ -218,7 +218,7 @@ def results_json(done: Results) -> dict[str, Any]:
     }
 
 
-BESIDE = ("settling", "configured")
+BESIDE = ("settling", "configured", "needs")
 """What is printed beside the measurements of any claim."""
 
 

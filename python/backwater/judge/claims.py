@@ -79,7 +79,7 @@ class Judge:
             "coverage": written.coverage,
             "without": written.without,
             "settling": written.settling,
-            "components": needed if written.verdict in ("pass", "part") else {},
+            "needs": words.needs(needed) if written.verdict in ("pass", "part") else "",
             "configured": words.instead(configured, *self.judged(expectation, configured)[:2]) if configured else "",
             "amended": expectation.get("amended", []),
             "note": expectation.get("note", ""),
@@ -114,19 +114,17 @@ class Judge:
 
         Returns the checks, `unsettled` where one has not, and the tests in words.
         """
-        if "transient" in expectation:
+        if "transient" in expectation or self.is_fact(expectation):
             return checks, ""
         reads = {repr(read): read for check in checks for read in check.reads}
         courses = {key: found for key, read in reads.items() if (found := self.runs.courses(*read))}
-        tests = {
-            key: settled.test(words.measurement(*reads[key]), found, len(courses)) for key, found in courses.items()
-        }
+        tests = {key: settled.test(found, len(courses)) for key, found in courses.items()}
         moved = {key for key, one in tests.items() if one.moved}
         marked = [
             replace(check, verdict="unsettled") if moved.intersection(map(repr, check.reads)) else check
             for check in checks
         ]
-        return marked, words.settling(list(tests.values()))
+        return marked, words.settling([(words.measurement(*reads[key]), one) for key, one in tests.items()])
 
     def late_run(self) -> str | None:
         """Says which run in the lab was not faithful to virtual time; None if all were, or none was in the lab."""

@@ -21,8 +21,8 @@ OF_ARRIVALS = ("load[", "flows.counted")
 """Numbers of `summary.json` that the arrivals alone decide."""
 FEWEST = 20
 """Flows or samples of a part below which its mean is not taken; percentiles need as many as everywhere."""
-SHORTEST = 4
-"""Samples of one queue are alike for long, so their window is cut into so many parts at most."""
+PARTS_OF_SAMPLES = 4
+"""So many at most: samples of one queue stay alike for long."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,10 @@ class Times:
     finish: Array
     """Of counted flows; the end of the run for those that have not finished."""
     unfinished: Array
+    repeats: Array
+    """Whether a counted flow is of a workload whose flows arrive as long as the run lasts."""
     window: tuple[int, int]
-    """First and last arrival of a counted flow."""
+    """First and last arrival of such a flow."""
     last_arrival: int
     """When arrivals end."""
     backlog: Array
@@ -60,7 +62,7 @@ def course(columns: Columns, runs: list[Run], leaf: dict[str, Any]) -> Course | 
         return None
     for kind, column in COLUMNS.items():
         if kind in leaf:
-            return of_flows(at, columns.keep(run, leaf, column), columns.flows[column], leaf[kind])
+            return of_flows(at, columns.keep(run, leaf, column) & at.repeats, columns.flows[column], leaf[kind])
     for kind, (table, key, column) in SAMPLED.items():
         if kind in leaf:
             return of_samples(at, columns.samples(run, table, key, leaf), column, leaf[kind])
@@ -81,19 +83,20 @@ def times(run: Run, arriving: set[str]) -> Times | None:
     arrival = table["arrival_ps"].to_numpy().astype(np.int64)
     finish = pc.fill_null(table["finish_rx_ps"], ended).to_numpy().astype(np.int64)
     counted = table["counted"].to_numpy() == 1
-    names = pc.cast(table["class"], pa.string())
-    repeated = pc.is_in(names, value_set=pa.array(sorted(arriving), pa.string())).to_numpy()
-    if not (counted & repeated).any():
+    classes = table["class"].combine_chunks()
+    codes = [i for i, name in enumerate(classes.dictionary.to_pylist()) if name in arriving]
+    repeats = np.isin(classes.indices.to_numpy(), codes)
+    if not (counted & repeats).any():
         return None
-    among = arrival[counted & repeated]
+    among = arrival[counted & repeats]
     window = int(among.min()), int(among.max())
     asked = run.scenario.get("run", {}).get("duration")
-    last = int(arrival[repeated].max()) if asked is None else round(as_number(asked, "run.duration") * 1e12)
+    last = int(arrival[repeats].max()) if asked is None else round(as_number(asked, "run.duration") * 1e12)
     middle = sum(window) // 2
     sizes = pc.fill_null(table["size_bytes"], 0).to_numpy().astype(float)
     halves = ((window[0], middle), (middle, window[1]))
     backlog = np.array([mean_backlog(sizes, arrival, finish, *half) for half in halves])
-    return Times(arrival[counted], finish[counted], unfinished[counted], window, last, backlog)
+    return Times(arrival[counted], finish[counted], unfinished[counted], repeats[counted], window, last, backlog)
 
 
 def mean_backlog(sizes: Array, arrival: Array, finish: Array, begin: int, end: int) -> float:
@@ -128,7 +131,9 @@ def of_samples(at: Times, table: pa.Table, column: str, name: str) -> Course | N
     if len(values) == 0:
         return None
     window = int(when.min()), int(when.max())
-    return Course(cut(window, when, values, name, life=(window[1] - window[0]) / SHORTEST), 0.0, 0.0, at.backlog)
+    return Course(
+        cut(window, when, values, name, life=(window[1] - window[0]) / PARTS_OF_SAMPLES), 0.0, 0.0, at.backlog
+    )
 
 
 def cut(window: tuple[int, int], when: Array, values: Array, name: str, *, life: float) -> dict[int, Array]:

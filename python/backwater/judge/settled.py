@@ -8,9 +8,9 @@ A claim about a network with random arrivals is about its steady state. So each 
   than 5 %.
 * *Draining*. It has not settled if its flows spend more than 5 % of their time after the last arrival, where the load
   falls. Nor has a mean of which more than 5 % is the age of flows that have not finished.
-* *The network*. Some measurements have no course over time, and of others the halves cannot be told apart within a
-  factor of 1.5. They have settled if the bytes in progress have: the sizes of all flows that have arrived and have not
-  finished.
+* *The network*. Some measurements have one value for the whole run. The drift of others is known only within a factor
+  of 1.5 or worse. Both have settled if the bytes in progress have: the sizes of all flows that have arrived and have
+  not finished.
 
 Networks in which nothing arrives at random have no steady state, and are not tested.
 """
@@ -31,7 +31,7 @@ PARTS = (10, 4, 2)
 TOLERANCE = 0.05
 """Drift, and share of time after the last arrival, that a measurement may have."""
 RESOLVED = 1.5
-"""If the interval of the drift exceeds this factor, the halves cannot be told apart."""
+"""If the interval of the drift goes beyond this factor, the drift is not known."""
 ERROR = 0.05
 """How often a claim whose measurements have all settled may be called unsettled."""
 
@@ -60,25 +60,24 @@ class Test:
     """The later half of its window over the earlier one; None if it has no course over time."""
 
 
-def test(what: str, courses: Sequence[Course], of: int) -> Test:
+def test(courses: Sequence[Course], of: int) -> Test:
     """Tests a measurement, one of so many that a claim reads. Every course is of one run; runs differ in their seed."""
     own = drift(courses, of)
-    return Test(why_not(what, own, courses, of), own)
+    return Test(why_not(own, courses, of), own)
 
 
-def why_not(what: str, own: Estimate | None, courses: Sequence[Course], of: int) -> str:
+def why_not(own: Estimate | None, courses: Sequence[Course], of: int) -> str:
     if (most := max(course.drained for course in courses)) > TOLERANCE:
-        return f"{what}: {100 * most:.0f} % of the time of its flows is after the last arrival"
+        return f"{percent(most)} of its flows' time is after the last arrival"
     if (most := max(course.unfinished for course in courses)) > TOLERANCE:
-        return f"{what}: {100 * most:.0f} % of it is the age of flows that have not finished"
+        return f"{percent(most)} of it is the age of flows that have not finished"
     if own is not None and moves(own):
-        return f"{what}: {told(own)}"
+        return told(own)
     if own is not None and own.low > 1 / RESOLVED and own.high < RESOLVED:
         return ""
     network = between_halves([course.backlog[np.newaxis] for course in courses], of)
     if network is not None and moves(network):
-        own_says = "it has no course over time" if own is None else "its halves cannot be told apart"
-        return f"{what}: {own_says}, and of the bytes in progress {told(network)}"
+        return f"its own drift is not known, and of the bytes in progress {told(network)}"
     return ""
 
 
@@ -113,6 +112,11 @@ def between_halves(pairs: Sequence[Array], of: int) -> Estimate | None:
 def moves(step: Estimate) -> bool:
     """Returns whether two halves surely differ by more than the tolerance."""
     return step.low > 1 + TOLERANCE or step.high < 1 / (1 + TOLERANCE)
+
+
+def percent(share: float) -> str:
+    """Writes a share to three digits, so that 5.2 % is not the 5 % that are allowed."""
+    return f"{number(100 * share)} %"
 
 
 def told(step: Estimate) -> str:

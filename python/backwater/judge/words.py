@@ -68,12 +68,12 @@ def instead(others: dict[str, str], verdict: str, measured: str) -> str:
     return f"with {names}: {verdict}, {measured}"
 
 
-def components(parts: dict[str, str]) -> str:
-    """Says which components a claim needs, and which it does not."""
-    needs = [part for part, verdict in parts.items() if verdict in ("fail", "direction")]
+def needs(parts: dict[str, str]) -> str:
+    """Says which components a claim needs and which it does not, from its verdicts without each."""
+    needed = [part for part, verdict in parts.items() if verdict in ("fail", "direction")]
     holds = [part for part, verdict in parts.items() if verdict in ("pass", "part")]
-    unknown = [part for part in parts if part not in (*needs, *holds)]
-    told = [("needs", needs), ("holds without", holds), ("may need", unknown)]
+    unknown = [part for part in parts if part not in (*needed, *holds)]
+    told = [("needs", needed), ("holds without", holds), ("may need", unknown)]
     return "; ".join(f"{words} {', '.join(names)}" for words, names in told if names)
 
 
@@ -86,12 +86,16 @@ def measurement(leaf: dict[str, Any], points: Sequence[Point]) -> str:
     return ", ".join([f"{leaf['variant']}'s {leaf[kind]} {kind}", *selectors, *swept])
 
 
-def settling(tests: Sequence[Test]) -> str:
-    """Says what has not settled and why, or how far the halves of the window differ at most."""
-    if moved := list(dict.fromkeys(one.moved for one in tests if one.moved)):
+def settling(tests: Sequence[tuple[str, Test]]) -> str:
+    """Says which measurements have not settled and why, or which one drifts most.
+
+    `tests` has the name of each measurement, and its test.
+    """
+    if moved := [f"{name}: {one.moved}" for name, one in tests if one.moved]:
         more = [f"and {len(moved) - NAMED} more"] if len(moved) > NAMED else []
         return "not settled: " + "; ".join([*moved[:NAMED], *more])
-    steps = [one.step for one in tests if one.step is not None]
+    steps = [(name, one.step) for name, one in tests if one.step is not None]
     if not steps:
         return ""
-    return f"settled: {told(max(steps, key=lambda step: max(step.value, 1 / step.value)))}"
+    name, step = max(steps, key=lambda pair: abs(pair[1].value - 1))
+    return f"settled; largest drift, {name}: {told(step)}"

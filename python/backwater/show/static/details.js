@@ -55,12 +55,6 @@ const results = () => {
       data.runs.map((run) => [{ show: [swatch(lineOf(run)), run.name + run.mark] }, ...names.map((name) => brief(run.summary.results?.[name], 4))]), "Results")));
 };
 
-const needs = (components) => {
-  const of = (...verdicts) => Object.keys(components).filter((part) => verdicts.includes(components[part]));
-  const known = [["needs", of("fail", "direction")], ["holds without", of("pass", "part")]];
-  return known.filter(([, parts]) => parts.length).map(([what, parts]) => `${what} ${parts.join(", ")}`).join("; ");
-};
-
 const claims = () => {
   if (data.claims.length === 0) return null;
   const judged = (row) => !["fact", "refers", "not-run"].includes(row.verdict);
@@ -69,7 +63,7 @@ const claims = () => {
   const list = (rows) => table(
     [{ name: "claim", text: true }, { name: "what", text: true }, { name: "expected", text: true }, { name: "measured", text: true }, { name: "verdict", text: true }],
     rows.map((row) => [{ show: row.claim, class: "whole" }, { show: [row.metric, more(row.says)] },
-      { show: [row.expected, ...(row.amended ?? []).map((why) => more(`amended: ${why}`))] }, { show: [row.measured, more(row.settling), more(row.configured), more(row.without), more(needs(row.components ?? {})), more(row.note)] },
+      { show: [row.expected, ...(row.amended ?? []).map((why) => more(`amended: ${why}`))] }, { show: [row.measured, more(row.settling), more(row.configured), more(row.without), more(row.needs), more(row.note)] },
       { show: [row.verdict + (row.amended?.length ? "*" : ""), more(row.coverage)], class: `whole verdict ${kinds[row.verdict] ?? ""}` }]), "Claims");
   const rest = data.claims.filter((row) => !judged(row));
   const counted = ["pass", "part", "direction", "fail", "undecided", "unsettled", "vacuous"].map((verdict) => [data.claims.filter((row) => row.verdict === verdict).length, verdict]).filter(([n]) => n);
