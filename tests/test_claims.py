@@ -430,6 +430,7 @@ def test_claims_are_judged_at_their_scales(two: Results) -> None:
         "coverage": "",
         "without": "",
         "settling": "",
+        "seeds_to_decide": None,
         "configured": "",
         "needs": "",
         "amended": [],
@@ -611,6 +612,39 @@ def test_a_spread_is_the_deviation_over_seeds(seeds: Results) -> None:
     alone = judge(seeds, kind="between", variant="A", value=stray, where={"seed": 1}, high=1)
     assert alone["verdict"] == "not-run"
     assert "too little data: one point has no deviation" in alone["measured"]
+
+
+def test_a_share_of_runs_is_counted(seeds: Results) -> None:
+    """A's means are 2, 3 and 4 at a load of 0.5, and 4, 6 and 11 at 0.9."""
+    most = {"kind": "runs", "variant": "A", "value": MEAN, "high": 5, "where": {"workload.0.load": 0.9}}
+    row = judge(seeds, **most, at_least=0.9)
+    assert (row["expected"], row["measured"]) == (
+        "at most 5, in at least 0.9 of runs",
+        "load 0.9: in 1 of 3 runs (0.0084 to 0.906)",
+    )
+    assert row["verdict"] == "undecided"
+    assert judge(seeds, **most, at_least=0.95)["verdict"] == "fail"
+    assert judge(seeds, **most, at_most=0.95)["verdict"] == "pass"
+    both = {"kind": "runs", "variant": "A", "value": MEAN, "over": ["workload.0.load"], "low": 3, "high": 6}
+    assert judge(seeds, **both, at_least=0.1)["measured"] == "in 4 of 6 runs (0.223 to 0.957)"
+    next(run for run in seeds.runs if run.label == "A-0.9-3").entry["complete"] = False
+    assert judge(seeds, **most, at_most=1)["measured"] == "not run: A"
+    seeds.manifest["seeds"] = {"fixed": "for this test"}
+    assert judge(seeds, **both | {"where": {"workload.0.load": 0.5}}, at_least=0.6)["verdict"] == "pass"
+
+
+def test_a_count_that_is_above_zero_once_is_not_zero(seeds: Results) -> None:
+    """No interval over seeds is needed for that: one seed with a drop contradicts "drops nothing"."""
+    for run in seeds.runs:
+        run.summary["drops"] = {"buffer": 7 if run.label == "A-0.5-2" else 0}
+    never = {"kind": "equals", "value": {"summary": "drops.buffer"}, "expected": 0}
+    row = judge(seeds, **never, each={"variant": ["A", "B"]})
+    assert [check["verdict"] for check in row["checks"]] == ["fail", "pass", "pass", "pass"]
+    assert row["measured"].startswith("load 0.5, A: 2.33 (0 to 12.4), above 0 in 1 of 3 seeds; load 0.5, B: 0")
+    at_most = {"kind": "between", "variant": "A", "value": {"summary": "drops.buffer"}}
+    light = {"workload.0.load": 0.5}
+    assert judge(seeds, **at_most, high=0, where=light)["verdict"] == "fail"
+    assert judge(seeds, **at_most, high=5, where=light)["verdict"] == "undecided"
 
 
 def test_what_holds_without_what_is_credited_is_vacuous(two: Results) -> None:

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from backwater import Experiment
-from backwater.judge.estimate import CONFIDENCE, Estimate, exact, jackknife
+from backwater.judge.estimate import CONFIDENCE, Estimate, exact, jackknife, of_share
 
 Array = npt.NDArray[np.float64]
 
@@ -94,6 +94,51 @@ def test_intervals_of_a_ratio_over_common_traffic_cover_it() -> None:
         narrow += found.high / found.low < 2
     assert 930 <= covered <= 970
     assert narrow > 950, "apart they would stray by half"
+
+
+@pytest.mark.parametrize(("count", "of"), [(0, 5), (1, 5), (5, 5), (63, 64), (8, 64), (500, 1000)])
+def test_a_share_has_the_exact_interval(count: int, of: int) -> None:
+    found, wanted = of_share(count, of), stats.binomtest(count, of).proportion_ci(CONFIDENCE, "exact")
+    assert (found.value, found.low, found.high) == pytest.approx((count / of, wanted.low, wanted.high))
+
+
+@pytest.mark.parametrize("share", [0.01, 0.125, 0.5, 0.9])
+def test_intervals_of_a_share_cover_it(share: float) -> None:
+    """Exact ones cover at least as often as they say. The jackknife of a deviation, with rare events, does not."""
+    rng = np.random.Generator(np.random.PCG64(18))
+    found = [of_share(int(count), 64) for count in rng.binomial(64, share, 1000)]
+    assert sum(one.low <= share <= one.high for one in found) >= 940
+    assert fmean(one.high - one.low for one in found) < 0.26, "no wider than 64 runs need"
+
+
+def test_a_control_variate_covers_the_value_at_the_configured_load() -> None:
+    """A long flow gets 0.9 of what cross traffic leaves; its load strays by 7 %, and 60 % was asked."""
+    rng = np.random.Generator(np.random.PCG64(19))
+    covered = {"plain": 0, "controlled": 0}
+    width = {"plain": 0.0, "controlled": 0.0}
+    for _ in range(1000):
+        load = 0.6 * rng.normal(1, 0.07, 5)
+        gets = 0.9 * (1 - load) * rng.normal(1, 0.01, 5)
+        rest = [np.delete(np.arange(5), i) for i in range(5)]
+        for name, seeds in (("plain", None), ("controlled", 1 - load)):
+            means = [gets[keep].mean() / (1 if seeds is None else seeds[keep].mean() / 0.4) for keep in rest]
+            whole = gets.mean() / (1 if seeds is None else seeds.mean() / 0.4)
+            found = jackknife(float(whole), [float(one) for one in means], signed=True)
+            covered[name] += found.low <= 0.36 <= found.high
+            width[name] += found.high - found.low
+    assert 930 <= covered["plain"] <= 970
+    assert 930 <= covered["controlled"] <= 970
+    assert width["controlled"] < width["plain"] / 5
+
+
+def test_what_is_never_negative_is_not_zero_if_it_was_above_once() -> None:
+    counts = over([0.0, 0.0, 0.0, 0.0, 3.0])
+    assert (counts.low, counts.above_zero) == (0.0, None), "an interval goes no further than what is possible"
+    assert over([0.0, 0.0, 0.0, 0.0, 3.0], signed=True).low < 0
+    rare = Estimate(0.6, 0.0, 2.3, above_zero=(1, 5))
+    assert rare.within(0, 0) == rare.within(None, 0) == "fail"
+    assert rare.within(None, 1) == "undecided"
+    assert exact(0.0).within(None, 0) == "pass"
 
 
 @pytest.mark.parametrize(

@@ -79,12 +79,14 @@ class Judge:
             "coverage": written.coverage,
             "without": written.without,
             "settling": written.settling,
+            "seeds_to_decide": seeds_to_decide(written),
             "needs": words.needs(needed) if written.verdict in ("pass", "part") else "",
             "configured": words.instead(configured, *self.judged(expectation, configured)[:2]) if configured else "",
             "amended": expectation.get("amended", []),
             "note": expectation.get("note", ""),
             "checks": [
-                {key: value for key, value in vars(check).items() if key != "reads"} for check in written.checks
+                {key: value for key, value in vars(check).items() if key not in ("reads", "seeds")}
+                for check in written.checks
             ],
         }
 
@@ -226,6 +228,14 @@ def add_up(checks: Iterable[Check], *, fact: bool) -> str:
     if "pass" not in verdicts:
         return "not-run"
     return "fact" if fact else "part" if "not-run" in verdicts else "pass"
+
+
+def seeds_to_decide(judged: Judgement) -> int | None:
+    """Returns with about how many seeds an undecided claim would be decided; None for others, or if none would do."""
+    more = [check.seeds for check in judged.checks if check.verdict == "undecided"]
+    if judged.verdict != "undecided" or not more or None in more:
+        return None
+    return max(seeds for seeds in more if seeds is not None)
 
 
 def beside(verdict: str, without: str) -> str:

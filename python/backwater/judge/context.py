@@ -58,7 +58,9 @@ class Context:
             return float(expression)
         for name in ARITHMETIC:
             if name in expression:
-                return arithmetic(name, [self.value(inner, **selectors) for inner in expression[name]])
+                values = [self.value(inner, **selectors) for inner in expression[name]]
+                # What is only heard has no values yet, and their differences would all be 0.
+                return 1.0 if self.runs.measured.hears else arithmetic(name, values)
         leaf = fill(expression, {**self.selectors, **selectors})
         if "variant" not in leaf:
             raise InputError(f"value {expression}: names no variant")
@@ -82,15 +84,27 @@ class Context:
         if len(seeds) < 2:
             return Estimate(whole)
         try:
-            return estimate.jackknife(whole, [measure(self.without(seed)) for seed in seeds], signed=signed)
+            found = estimate.jackknife(whole, [measure(self.without(seed)) for seed in seeds], signed=signed)
         except NeedsSeveral:
             return Estimate(whole)
+        return found if signed or not whole > 0 else replace(found, above_zero=self.above_zero(measure, seeds))
+
+    def above_zero(self, measure: Callable[[Context], float], seeds: list[Any]) -> tuple[int, int] | None:
+        """Returns in how many seeds of how many a measurement is above 0; None if in all, or if it is of all seeds."""
+        try:
+            above = sum(measure(self.only(seed)) > 0 for seed in seeds)
+        except NoData:
+            return None
+        return (above, len(seeds)) if above < len(seeds) else None
 
     def seeds(self) -> list[Any]:
         return list(dict.fromkeys(value for point in self.points for key, value in point if key == SEED))
 
     def without(self, seed: Any) -> Context:
         return replace(self, points=tuple(point for point in self.points if (SEED, seed) not in point))
+
+    def only(self, seed: Any) -> Context:
+        return replace(self, points=tuple(point for point in self.points if (SEED, seed) in point))
 
 
 class Runs:

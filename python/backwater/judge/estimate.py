@@ -3,17 +3,22 @@
 Intervals are of 95 %, by the jackknife. The measurement is repeated without each seed in turn, and the change gives its
 uncertainty (Tukey 1958). This works for any arithmetic on means and deviations. For a mean alone it is Student's t
 interval. Positive quantities are judged by their logarithm, so intervals of a ratio and of its inverse agree.
+
+Two laws are counted instead. A quantity that is 0 in most seeds, such as drops, has no useful interval: it is not 0 as
+soon as one seed has some. The share of seeds with an event has the exact interval of Clopper and Pearson (1934).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 CONFIDENCE = 0.95
+MOST_SEEDS = 1000
+"""A measurement that would need more to be decided is as good as at its bound."""
 ROUNDING = 1e-12
 """Relative deviations below this are of the arithmetic."""
 
@@ -27,6 +32,8 @@ class Estimate:
     high: float = math.inf
     reads: tuple[Any, ...] = ()
     """The measurements that it comes from."""
+    above_zero: tuple[int, int] | None = None
+    """In how many seeds of how many it is above 0, if it is 0 in some and never below."""
 
     @property
     def is_exact(self) -> bool:
@@ -36,6 +43,14 @@ class Estimate:
     def is_bounded(self) -> bool:
         return self.low > -math.inf or self.high < math.inf
 
+    def narrowed(self, by: float) -> Estimate:
+        """Returns the same value with an interval that is so many times as wide."""
+        if self.low > 0:
+            low, high = (self.value * (end / self.value) ** by for end in (self.low, self.high))
+        else:
+            low, high = (self.value + (end - self.value) * by for end in (self.low, self.high))
+        return replace(self, low=low, high=high)
+
     def excludes(self, number: float) -> bool:
         return not self.low <= number <= self.high
 
@@ -44,13 +59,49 @@ class Estimate:
         least, most = -math.inf if low is None else low, math.inf if high is None else high
         if not self.is_bounded:
             return "undecided"
+        if self.above_zero is not None and most == 0:
+            return "fail"
         if least <= self.low and self.high <= most:
             return "pass"
         return "fail" if self.high < least or self.low > most else "undecided"
 
 
+def seeds_to_decide(measured: Estimate, seeds: int, verdict: Callable[[Estimate], str]) -> int | None:
+    """Returns with about how many seeds an undecided measurement would have a verdict, if its value stayed.
+
+    None if nothing is known of its interval, or if the value is so near a bound that `MOST_SEEDS` would not do.
+    """
+    if seeds < 2 or not (math.isfinite(measured.low) and math.isfinite(measured.high)):
+        return None
+    from scipy.special import stdtrit
+
+    def reach(n: int) -> float:
+        return float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) / math.sqrt(n)
+
+    return first_decided(seeds, lambda n: verdict(measured.narrowed(reach(n) / reach(seeds))))
+
+
+def first_decided(seeds: int, verdict: Callable[[int], str]) -> int | None:
+    """Returns the first larger number of seeds, in steps of a tenth, with another verdict than `undecided`."""
+    while seeds < MOST_SEEDS:
+        seeds += max(1, seeds // 10)
+        if verdict(seeds) != "undecided":
+            return seeds
+    return None
+
+
 def exact(value: float) -> Estimate:
     return Estimate(value, value, value)
+
+
+def of_share(count: int, of: int) -> Estimate:
+    """Estimates how often an event happens, from the runs in which it did: the interval of Clopper and Pearson."""
+    from scipy.special import betaincinv  # As slow to import as below.
+
+    rest = (1 - CONFIDENCE) / 2
+    low = float(betaincinv(count, of - count + 1, rest)) if count else 0.0
+    high = float(betaincinv(count + 1, of - count, 1 - rest)) if count < of else 1.0
+    return Estimate(count / of, low, high)
 
 
 def of_mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
@@ -76,4 +127,4 @@ def jackknife(
     reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * deviation
     if positive:
         return Estimate(whole, math.exp(max(centre - reach, -700.0)), math.exp(min(centre + reach, 700.0)))
-    return Estimate(whole, centre - reach, centre + reach)
+    return Estimate(whole, centre - reach if signed else max(centre - reach, 0.0), centre + reach)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from backwater._core import InputError
 from backwater.judge.context import SEED, UNJUDGED, Context, NotAsAsked, NotRun, Point, Read, arithmetic, is_signed
-from backwater.judge.estimate import Estimate
+from backwater.judge.estimate import Estimate, exact, first_decided, of_share, seeds_to_decide
 from backwater.judge.measured import as_number, quantity
 from backwater.judge.numbers import between_words, number, told_estimate
 
@@ -40,6 +40,8 @@ class Check:
     high: float | None = None
     reads: tuple[Read, ...] = ()
     """The measurements that it compares."""
+    seeds: int | None = None
+    """With about how many seeds it would be decided, if its value stayed. None if none would do, or it is decided."""
 
 
 class Places(Protocol):
@@ -108,6 +110,33 @@ def between(places: Places, e: Expectation) -> Iterator[Check]:
         yield within(at, context, e, e.get("low"), e.get("high"))
 
 
+def runs(places: Places, e: Expectation) -> Iterator[Check]:
+    """Checks the share of runs, over seeds and points, with low <= value <= high: `at_least` or `at_most` so many."""
+    for at, context in places.contexts(e):
+        try:
+            yield share_of_runs(at, context, e)
+        except UNJUDGED as reason:
+            yield nothing(at, reason)
+
+
+def share_of_runs(at: str, context: Context, e: Expectation) -> Check:
+    low, high = e.get("low", -math.inf), e.get("high", math.inf)
+    reads = context.estimate(partial(value_of, e)).reads
+    each = [value_of(e, replace(context, points=(point,))) for point in context.points]
+    held, of, seeds = sum(low <= value <= high for value in each), len(each), len(context.seeds())
+
+    def verdict(share: Estimate) -> str:
+        return share.within(e.get("at_least"), e.get("at_most"))
+
+    def with_seeds(n: int) -> str:
+        return verdict(of_share(round(held * n / seeds), round(of * n / seeds)))
+
+    share = exact(held / of) if context.runs.exact else of_share(held, of)
+    found, text = verdict(share), f"in {held} of {of} runs{between_words(share)}"
+    more = first_decided(seeds, with_seeds) if found == "undecided" else None
+    return Check(at, share.value, text, found, *bounds(share), reads, more)
+
+
 def approx(places: Places, e: Expectation) -> Iterator[Check]:
     """Checks that a value is the expected one, within a relative tolerance."""
     room = e.get("tolerance", EQUAL) * abs(e["expected"])
@@ -137,17 +166,27 @@ def ordering(places: Places, e: Expectation) -> Iterator[Check]:
                     without.append(nothing(at, reason))
             if len(known) > 1:
                 steps = [rises(context, e, a, b, slack) for (a, _), (b, _) in itertools.pairwise(known)]
-                verdict = worst(steps)
+                verdict = worst([verdict for verdict, _ in steps])
                 if verdict == "pass" and high is not None:
-                    last = known[-1][1].within(None, high)
-                    verdict = "direction" if last == "fail" else last
+                    steps = [decided(context, known[-1][1], lambda last: last.within(None, high))]
+                    verdict = "direction" if steps[0][0] == "fail" else steps[0][0]
                 text = ", ".join(f"{variant} {told_estimate(value)}" for variant, value in known)
-                yield Check(at, None, text, verdict, reads=tuple(read for _, value in known for read in value.reads))
+                reads = tuple(read for _, value in known for read in value.reads)
+                yield Check(at, None, text, verdict, reads=reads, seeds=all_decided(steps))
             yield from without
 
 
-def rises(context: Context, e: Expectation, lower: str, upper: str, slack: float) -> str:
-    """Checks that one variant's value is below another's: by their ratio, or by their difference if one is 0."""
+def all_decided(steps: list[tuple[str, int | None]]) -> int | None:
+    """Returns with how many seeds every undecided step would be decided; None if none is, or one never would be."""
+    more = [seeds for verdict, seeds in steps if verdict == "undecided"]
+    return max((seeds for seeds in more if seeds is not None), default=None) if None not in more else None
+
+
+def rises(context: Context, e: Expectation, lower: str, upper: str, slack: float) -> tuple[str, int | None]:
+    """Checks that one variant's value is below another's: by their ratio, or by their difference if one is 0.
+
+    Returns the verdict, and for an undecided one the number of seeds that would decide it.
+    """
 
     def pair(context: Context) -> tuple[float, float]:
         return value_of(e, context, variant=lower), value_of(e, context, variant=upper) * slack
@@ -163,9 +202,13 @@ def rises(context: Context, e: Expectation, lower: str, upper: str, slack: float
     step, none = context.estimate(quotient), 1.0
     if math.isnan(step.value) or math.isnan(step.low):
         step, none = context.estimate(difference, signed=True), 0.0
-    if not step.is_bounded:
-        return "undecided"
-    return "pass" if step.high < none else "fail" if step.low >= none else "undecided"
+
+    def verdict(step: Estimate) -> str:
+        if not step.is_bounded:
+            return "undecided"
+        return "pass" if step.high < none else "fail" if step.low >= none else "undecided"
+
+    return decided(context, step, verdict)
 
 
 def worst(verdicts: list[str]) -> str:
@@ -329,6 +372,7 @@ KINDS: dict[str, Callable[[Places, Expectation], Iterator[Check]]] = {
     "ratio": ratio,
     "up-to": up_to,
     "between": between,
+    "runs": runs,
     "approx": approx,
     "equals": approx,
     "ordering": ordering,
@@ -347,8 +391,14 @@ def guarded(
         measured = context.estimate(measure, signed=signed)
     except UNJUDGED as reason:
         return nothing(at, reason)
-    low, high = bounds(measured)
-    return Check(at, measured.value, told_estimate(measured), verdict(measured), low, high, measured.reads)
+    found, seeds = decided(context, measured, verdict)
+    return Check(at, measured.value, told_estimate(measured), found, *bounds(measured), measured.reads, seeds)
+
+
+def decided(context: Context, measured: Estimate, verdict: Verdict) -> tuple[str, int | None]:
+    """Returns the verdict on a number, and for an undecided one the number of seeds that would decide it."""
+    found = verdict(measured)
+    return found, seeds_to_decide(measured, len(context.seeds()), verdict) if found == "undecided" else None
 
 
 def bounds(measured: Estimate) -> tuple[float | None, float | None]:

@@ -87,6 +87,11 @@ class Measured:
         """Answers, and the errors instead of one."""
         self.wanted: dict[str, tuple[list[Run], dict[str, Any], Question]] | None = None
 
+    @property
+    def hears(self) -> bool:
+        """Whether it only notes what is asked."""
+        return self.wanted is not None
+
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """Within, `of` returns 1 and notes the request. At the end it measures everything that was requested."""

@@ -16,7 +16,8 @@ def number(x: float | None) -> str:
 
 def told_estimate(measured: Estimate) -> str:
     """Writes `3.1 (2.8 to 3.4)`, or the number alone if it has no interval."""
-    return number(measured.value) + between_words(measured)
+    rare = "" if measured.above_zero is None else ", above 0 in {} of {} seeds".format(*measured.above_zero)
+    return number(measured.value) + between_words(measured) + rare
 
 
 def between_words(measured: Estimate) -> str:

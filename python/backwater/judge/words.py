@@ -21,10 +21,9 @@ def expected(e: dict[str, Any]) -> str:
     """Returns the condition of an expectation in a few words."""
     kind, band = e["kind"], " (our reading)" if e.get("band") == "ours" else ""
     if kind in ("ratio", "between"):
-        low, high = e.get("low"), e.get("high")
-        if low is None or high is None:
-            return (f"at least {number(low)}" if high is None else f"at most {number(high)}") + band
-        return f"{number(low)} to {number(high)}{band}"
+        return bounds(e.get("low"), e.get("high")) + band
+    if kind == "runs":
+        return f"{bounds(e.get('low'), e.get('high'))}, in {bounds(e.get('at_least'), e.get('at_most'))} of runs{band}"
     if kind == "up-to":
         return f"up to {number(e['times'])} times{band}"
     if kind == "approx":
@@ -40,6 +39,13 @@ def expected(e: dict[str, Any]) -> str:
             return f"reaches {rise} at {number(position(e['expected']))}, within a factor of {UP_TO}{band}"
         return f"reaches {rise} after {number(position(e['low']))} and by {number(position(e['high']))}{band}"
     return str(e.get("says", ""))
+
+
+def bounds(low: float | None, high: float | None) -> str:
+    """Says from where to where a number has to be; one of them may be missing."""
+    if low is None or high is None:
+        return f"at least {number(low)}" if high is None else f"at most {number(high)}"
+    return f"{number(low)} to {number(high)}"
 
 
 def tell(checks: Sequence[Check]) -> list[str]:

@@ -71,6 +71,7 @@ type Kind = (&'static str, &'static [&'static str], &'static [&'static str]);
 const KINDS: &[Kind] = &[
     ("ratio", &["numerator", "denominator"], &["low", "high"]),
     ("between", &["value"], &["low", "high"]),
+    ("runs", &["value"], &["low", "high", "at_least", "at_most"]),
     ("approx", &["value", "expected", "tolerance"], &[]),
     ("equals", &["value", "expected"], &[]),
     ("ordering", &["value", "chains"], &["slack", "high"]),

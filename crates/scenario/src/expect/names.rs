@@ -350,8 +350,16 @@ impl Scope<'_> {
         {
             return wrong("high", "below `low`: expected at least as much");
         }
-        if matches!(self.text("kind"), "ratio" | "between") && number("low").or(number("high")).is_none() {
+        if matches!(self.text("kind"), "ratio" | "between" | "runs") && number("low").or(number("high")).is_none() {
             return wrong("kind", "has no bound: expected `low`, `high` or both");
+        }
+        if self.text("kind") == "runs" && number("at_least").or(number("at_most")).is_none() {
+            return wrong("kind", "has no share of runs: expected `at_least`, `at_most` or both");
+        }
+        for key in ["at_least", "at_most"] {
+            if number(key).is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+                return wrong(key, "expected a share of runs, from 0 to 1");
+            }
         }
         for (key, least) in [("times", 1.0), ("tolerance", 0.0), ("slack", 0.0)] {
             if number(key).is_some_and(|x| x < least) {
