@@ -47,6 +47,49 @@ def test_experiments_run_again_replace_their_rows_and_no_others(tmp_path: Path) 
     assert kept == [("bfc-fig9.1", "fail"), ("bfc-fig10.2", "fact"), ("fs-fig3.1", "pass"), ("bcc-fig9.1", "pass")]
 
 
+def test_a_row_remembers_the_verdicts_before_it(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.json"
+    for verdict, measured in (("fail", "3"), ("fail", "3.1"), ("undecided", "2.1"), ("pass", "1.5")):
+        ledger.merge(file, [row("bfc-fig9.1", verdict, measured=measured), row("bfc-fig9.2", "pass")])
+    first, second = ledger.read(file)
+    assert [(one["verdict"], one["measured"]) for one in first["history"]] == [("fail", "3.1"), ("undecided", "2.1")]
+    assert second["history"] == []
+    assert ledger.verdict(first) == "pass; before: undecided"
+    assert "| undecided | pass | 1 |" in ledger.render(tmp_path)["index.md"].splitlines()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "seeds", "told"),
+    [
+        ("unsettled", None, "1.5; next: runs twice as long, 25 min"),
+        ("undecided", 12, "1.5; next: about 12 seeds, 18 min"),
+        ("undecided", None, "1.5; next: nothing; its value is so near a bound that 1,000 seeds would not decide it"),
+        ("pass", None, "1.5"),
+    ],
+)
+def test_what_is_not_decided_says_what_would_decide_it(verdict: str, seeds: int | None, told: str) -> None:
+    """Five seeds of 1.2 G packet-hops each. Two cores simulate 8 M in a second."""
+    more = {"seeds": [1, 2, 3, 4, 5], "hops_per_seed": 1_200_000_000, "seeds_to_decide": seeds}
+    assert ledger.measured(row("bfc-fig9.1", verdict, **more)) == told
+    assert ledger.measured(row("bfc-fig9.1", verdict)) == "1.5", "a row of an older version"
+
+
+def test_headlines_come_first(tmp_path: Path) -> None:
+    configured = "with HPCC, as configured for HPCC: pass, 1.7"
+    rows = [
+        row("bfc-headline.2", "fail", configured=configured),
+        row("bfc-headline.1", "refers", measured="see bfc-fig9.1", says="It is fast."),
+        row("bfc-fig9.1", "pass", measured="1.8"),
+    ]
+    ledger.merge(tmp_path / "ledger.json", rows)
+    page = ledger.render(tmp_path)["bfc.md"]
+    told = page[page.index("## Headlines") :].splitlines()[4:6]
+    assert told == [
+        "| It is fast. | 1 to 2 | 1.8 | - | pass |",
+        "| It is so. | 1 to 2 | 1.5 | pass, 1.7 | fail |",
+    ]
+
+
 def test_an_index_and_a_page_for_each_paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "results"
     place.mkdir()

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from backwater import disk, experiments
 from backwater._core import InputError
 from backwater.judge.claims import VERDICTS
+from backwater.judge.estimate import MOST_SEEDS
 from backwater.results import Results
 
 FORMAT = 2
@@ -25,20 +26,28 @@ LEDGER = "ledger.json"
 PREFACE = "preface.md"
 UNTESTED = "Not tested for whether it has settled."
 """What stands beside the command of rows of older versions."""
+SUMMARY = "summary.md"
+"""Beside the experiments of a paper: what came of it, in one paragraph."""
 FINDINGS = "findings.md"
 """Beside the experiments of a paper: what came out of them together, and why."""
 SMOKE = "smoke-"
 OWN = "own-"
 """Claims of ours, not of a paper, begin so."""
+HEADLINE = "-headline."
+"""Claims of a paper's abstract and introduction have this in their name."""
+HOPS_PER_SECOND = 4e6
+"""Packet-hops that one core simulates in a second, with the network of figure 9 (docs/performance.md)."""
 
 Row = dict[str, Any]
 
 
 def rows(experiment: str, results: Results, command: str) -> list[Row]:
     """Returns a row for each claim of an experiment that this command ran."""
+    seeds = sorted({run.scenario["seed"] for run in results.runs})
     common = {
         "experiment": experiment,
-        "seeds": sorted({run.scenario["seed"] for run in results.runs}),
+        "seeds": seeds,
+        "hops_per_seed": sum(run.summary.get("packet_hops", 0) for run in results.runs) // max(len(seeds), 1),
         "scale": results.manifest["scale"],
         "command": command,
         "version": results.manifest["version"],
@@ -108,6 +117,8 @@ def merge(path: Path, new: list[Row]) -> None:
     old = parsed(path)
     again = {row["experiment"] for row in new}
     kept = [row for row in old["rows"] if row["experiment"] not in again]
+    before = {row["claim"]: row for row in old["rows"]}
+    new = [row | {"history": history(before.get(row["claim"]), row)} for row in new]
     order = {name: i for i, name in enumerate(in_order())}
     merged = sorted(kept + new, key=lambda row: order.get(row["experiment"], len(order)))
     used = {row["simulation"] for row in merged}
@@ -117,6 +128,16 @@ def merge(path: Path, new: list[Row]) -> None:
     text = json.dumps({"format": FORMAT, "simulations": simulations, "rows": merged}, indent=1, ensure_ascii=False)
     with disk.errors(path):
         disk.write_whole(path, text + "\n")
+
+
+def history(before: Row | None, now: Row) -> list[Row]:
+    """Returns the earlier verdicts of a claim, oldest first: those that were followed by another one."""
+    if before is None:
+        return []
+    earlier: list[Row] = before.get("history", [])
+    if before["verdict"] == now["verdict"]:
+        return earlier
+    return [*earlier, {key: before[key] for key in ("verdict", "measured", "scale", "version", "commit")}]
 
 
 def in_order() -> list[str]:
@@ -134,11 +155,14 @@ def render(place: Path) -> dict[str, str]:
     by_paper: dict[str, list[str]] = {}
     for name in by_experiment:
         by_paper.setdefault(experiments.paper_of(name), []).append(name)
-    pages = {"index.md": [prose(place / PREFACE), counts(by_paper, by_experiment)]}
+    pages = {"index.md": [prose(place / PREFACE), counts(by_paper, by_experiment), moved(by_experiment)]}
     for paper, names in by_paper.items():
         sections = [section(name, by_experiment[name]) for name in names]
         findings = prose(experiments.root() / paper / FINDINGS)
-        pages[f"{paper}.md"] = [f"# Results: {experiments.TITLES.get(paper, paper)}", findings, *sections]
+        summary = prose(experiments.root() / paper / SUMMARY)
+        first = headlines([row for name in names for row in by_experiment[name]])
+        title = f"# Results: {experiments.TITLES.get(paper, paper)}"
+        pages[f"{paper}.md"] = [title, summary, first, findings, *sections]
     return {name: "\n\n".join(part for part in parts if part) + "\n" for name, parts in pages.items()}
 
 
@@ -163,6 +187,52 @@ def counted(title: str, listed: list[Row]) -> str:
     return f"| {title} | {' | '.join(str(number[verdict]) for verdict in VERDICTS)} |"
 
 
+def moved(by_experiment: dict[str, list[Row]]) -> str:
+    """Tells how many verdicts have changed since a claim was judged before, and which way."""
+    steps = Counter(
+        (row["history"][-1]["verdict"], row["verdict"])
+        for listed in by_experiment.values()
+        for row in listed
+        if row.get("history")
+    )
+    if not steps:
+        return ""
+    order = {verdict: i for i, verdict in enumerate(VERDICTS)}
+    lines = ["## How verdicts have moved", "", "| before | now | claims |", "|---|---|---|"]
+    for (before, now), count in sorted(steps.items(), key=lambda step: [order.get(one, 99) for one in step[0]]):
+        lines.append(f"| {before} | {now} | {count} |")
+    return "\n".join(lines)
+
+
+def headlines(listed: list[Row]) -> str:
+    """Makes the table of what a paper claims in its abstract and introduction, in the order of its claims."""
+    found = {row["claim"]: row for row in listed if HEADLINE in row["claim"]}
+    if not found:
+        return ""
+    lines = ["## Headlines", ""]
+    lines += ["| claim | as published | as written | as configured | verdict |", "|---|---|---|---|---|"]
+    for _, row in sorted(found.items()):
+        row = judged_by(row, listed)
+        configured = row.get("configured", "").partition(": ")[2]
+        published = row["expected"] if row["expected"] != row["says"] else "-"
+        lines.append(line(row["says"], published, row["measured"], configured or "-", verdict(row)))
+    return "\n".join(lines)
+
+
+def judged_by(row: Row, listed: list[Row]) -> Row:
+    """Returns the row of the claim that says the same as this one and is judged, with the words of this one."""
+    if row["verdict"] != "refers":
+        return row
+    to = row["measured"].removeprefix("see ")
+    other = next((one for one in listed if one["claim"] == to), None)
+    return row if other is None else other | {"claim": row["claim"], "says": row["says"]}
+
+
+def line(*cells: str) -> str:
+    """Makes a line of a table."""
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
 def section(name: str, listed: list[Row]) -> str:
     """Makes the section of an experiment: its command, its result and the cause, and its claims."""
     parts = [heading(name), run_line(listed), figure_of(name).get("finding", "").strip()]
@@ -170,8 +240,7 @@ def section(name: str, listed: list[Row]) -> str:
     if judged:
         table = ["| claim | what it says | expected | measured | verdict |", "|---|---|---|---|---|"]
         for row in judged:
-            cells = (row["claim"], says(row), row["expected"], measured(row), verdict(row))
-            table.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+            table.append(line(row["claim"], says(row), row["expected"], measured(row), verdict(row)))
         parts.append("\n".join(table))
     reasons: dict[str, list[str]] = {}
     for row in listed:
@@ -199,13 +268,36 @@ def says(row: Row) -> str:
 def measured(row: Row) -> str:
     """Returns the measured values, whether they have settled, and the results with other variants instead."""
     parts = [row["measured"], *(row.get(key, "") for key in ("settling", "configured", "without", "needs"))]
-    return "; ".join(part for part in parts if part)
+    return "; ".join(part for part in (*parts, next_step(row)) if part)
+
+
+def next_step(row: Row) -> str:
+    """Returns what would decide a claim that is not decided, and what it costs."""
+    if "hops_per_seed" not in row or len(row["seeds"]) < 2:
+        return ""
+    now, per_seed = len(row["seeds"]), row["hops_per_seed"]
+    if row["verdict"] == "unsettled":
+        return f"next: runs twice as long, {cost(2 * now * per_seed)}"
+    if row["verdict"] != "undecided":
+        return ""
+    if (seeds := row["seeds_to_decide"]) is None:
+        return f"next: nothing; its value is so near a bound that {MOST_SEEDS:,} seeds would not decide it"
+    return f"next: about {seeds} seeds, {cost((seeds - now) * per_seed)}"
+
+
+def cost(hops: int) -> str:
+    """Returns how long two cores take for so many packet-hops."""
+    seconds = hops / (2 * HOPS_PER_SECOND)
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def verdict(row: Row) -> str:
     """Returns the verdict with the share that was judged. A star means that the claim was changed after a result."""
     coverage = f" ({row['coverage']})" if row.get("coverage") else ""
-    return row["verdict"] + "*" * bool(row.get("amended")) + coverage
+    before = f"; before: {row['history'][-1]['verdict']}" if row.get("history") else ""
+    return row["verdict"] + "*" * bool(row.get("amended")) + coverage + before
 
 
 def run_line(listed: list[Row]) -> str:
