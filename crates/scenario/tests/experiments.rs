@@ -114,9 +114,10 @@ fn every_experiment_can_be_swept_along_an_axis_that_it_has_not() {
 }
 
 /// The keys that each kind of expectation needs, as `experiments/README.md` lists them.
-const KINDS: [(&str, &[&str]); 10] = [
+const KINDS: [(&str, &[&str]); 11] = [
     ("ratio", &["numerator", "denominator"]),
     ("between", &["value"]),
+    ("runs", &["value"]),
     ("approx", &["value", "expected", "tolerance"]),
     ("equals", &["value", "expected"]),
     ("ordering", &["value", "chains"]),
@@ -131,7 +132,7 @@ const KINDS: [(&str, &[&str]); 10] = [
 const KNEE: [&str; 5] = ["threshold", "factor", "relative_to", "expected", "order"];
 
 /// Keys that any expectation may have besides.
-const COMMON: [&str; 19] = [
+const COMMON: [&str; 21] = [
     "claim",
     "metric",
     "without",
@@ -149,6 +150,8 @@ const COMMON: [&str; 19] = [
     "variant",
     "low",
     "high",
+    "at_least",
+    "at_most",
     "slack",
     "transient",
 ];
