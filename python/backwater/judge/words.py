@@ -75,10 +75,10 @@ def instead(others: dict[str, str], verdict: str, measured: str) -> str:
 
 
 def needs(parts: dict[str, str]) -> str:
-    """Says which components a claim needs and which it does not, from its verdicts without each."""
+    """Says which components a claim needs and which it does not, from its verdicts without each that was run."""
     needed = [part for part, verdict in parts.items() if verdict in ("fail", "direction")]
     holds = [part for part, verdict in parts.items() if verdict in ("pass", "part")]
-    unknown = [part for part in parts if part not in (*needed, *holds)]
+    unknown = [part for part, verdict in parts.items() if verdict in ("undecided", "unsettled")]
     told = [("needs", needed), ("holds without", holds), ("may need", unknown)]
     return "; ".join(f"{words} {', '.join(names)}" for words, names in told if names)
 
