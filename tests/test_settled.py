@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from backwater.judge import courses, settled
+from backwater.judge import courses, settled, words
 from backwater.judge.courses import Times
 from backwater.judge.estimate import exact
 from backwater.judge.settled import Course
@@ -104,6 +104,14 @@ def test_the_network_is_asked_where_a_value_does_not_say() -> None:
     assert settled.test(steady, 1).moved == ""
     resolved = [replace(course, parts={2: np.ones(2)}) for course in noisy]
     assert settled.test(resolved, 1).moved == "", "a value that stays has settled, even if the network has not"
+
+
+def test_what_has_no_course_of_its_own_is_told_by_the_bytes_in_progress() -> None:
+    runs = [Course({}, 0.0, 0.0, np.array([1000.0, later])) for later in (1010.0, 990.0, 1005.0)]
+    told = words.settling([("BFC's drops.buffer summary", settled.test(runs, 1))])
+    assert told == "settled; of the bytes in progress the later half is 1 times the earlier (0.976 to 1.03)"
+    alone = words.settling([("BFC's drops.buffer summary", settled.test(runs[:1], 1))])
+    assert alone == "", "one run says nothing"
 
 
 def test_ages_and_draining_are_told_to_three_digits() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import os
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -64,6 +66,8 @@ class NoData(Exception):
 
 Question = Callable[["Columns", list[Run], dict[str, Any]], Any]
 """What can be asked of a run's tables."""
+Asked = tuple[list[Run], dict[str, Any], Question]
+"""A question, about which runs, and of which measurement."""
 
 
 def fill(leaf: dict[str, Any], selectors: dict[str, Any]) -> dict[str, Any]:
@@ -85,7 +89,7 @@ class Measured:
     def __init__(self) -> None:
         self.known: dict[str, Any] = {}
         """Answers, and the errors instead of one."""
-        self.wanted: dict[str, tuple[list[Run], dict[str, Any], Question]] | None = None
+        self.wanted: dict[str, Asked] | None = None
 
     @property
     def hears(self) -> bool:
@@ -98,17 +102,14 @@ class Measured:
         self.wanted = {}
         yield
         wanted, self.wanted = self.wanted, None
-        by_run: dict[str, list[str]] = {}
-        for key, (runs, _, _) in wanted.items():
-            by_run.setdefault(runs[0].label, []).append(key)
-        for keys in by_run.values():
-            columns = Columns()
-            for key in keys:
-                runs, leaf, question = wanted[key]
-                try:
-                    self.known[key] = question(columns, runs, leaf)
-                except (NoData, InputError) as nothing:
-                    self.known[key] = nothing
+        by_run: dict[str, dict[str, Asked]] = {}
+        for key, asked in wanted.items():
+            if key not in self.known:
+                by_run.setdefault(asked[0][0].label, {})[key] = asked
+        # Arrow and NumPy let other threads run while they work on a column.
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            for answers in pool.map(answered, by_run.values()):
+                self.known |= answers
 
     def of(self, runs: list[Run], leaf: dict[str, Any]) -> float:
         """Measures the first run. A distance is that to the second run.
@@ -131,11 +132,24 @@ class Measured:
         return answer
 
 
+def answered(questions: dict[str, Asked]) -> dict[str, Any]:
+    """Answers all questions about one run, and reads its tables once. An answer may be the error instead."""
+    columns, answers = Columns(), {}
+    for key, (runs, leaf, question) in questions.items():
+        try:
+            answers[key] = question(columns, runs, leaf)
+        except (NoData, InputError) as nothing:
+            answers[key] = nothing
+    return answers
+
+
 class Columns:
     """The columns of one run, read when they are first needed."""
 
     def __init__(self) -> None:
         self.flows: dict[str, Array] = {}
+        self.kept: dict[tuple[str, str], Array] = {}
+        """Which flows are of a class and a range of sizes."""
         self.sampled: dict[str, pa.Table] = {}
         self.times: Any = None
         """When its flows arrived and finished; see `courses.Times`."""
@@ -187,20 +201,26 @@ class Columns:
         """Returns which counted flows a measurement is of, and reads its column."""
         if not self.flows:
             self.flows = counted_flows(run)
-        low, high, low_in = size_range(leaf.get("sizes", ""))
-        sizes = self.flows["size"]
-        keep = (sizes >= low if low_in else sizes > low) & (sizes <= high)
-        if (wanted := leaf.get("class", "background")) != "*":
-            keep &= np.isin(self.flows["class"], np.flatnonzero(self.flows["classes"] == wanted))
+        keep = self.of_class_and_sizes(leaf.get("class", "background"), leaf.get("sizes", ""))
         if column in ("wait", "fct") and column not in self.flows:
             self.flows |= times(run)
         if column in ("fct_ack", "timeouts") and column not in self.flows:
             self.flows |= acknowledged(run)
         if column in ("fct_ack", "timeouts"):
-            keep &= ~np.isnan(self.flows["fct_ack"])
+            keep = keep & ~np.isnan(self.flows["fct_ack"])
         if "timed_out" in leaf:
-            keep &= (self.flows["timeouts"] > 0) == bool(leaf["timed_out"])
+            keep = keep & ((self.flows["timeouts"] > 0) == bool(leaf["timed_out"]))
         return keep
+
+    def of_class_and_sizes(self, flow_class: str, sizes: str) -> Array:
+        if (flow_class, sizes) not in self.kept:
+            low, high, low_in = size_range(sizes)
+            size = self.flows["size"]
+            keep = (size >= low if low_in else size > low) & (size <= high)
+            if flow_class != "*":
+                keep &= np.isin(self.flows["class"], np.flatnonzero(self.flows["classes"] == flow_class))
+            self.kept[flow_class, sizes] = keep
+        return self.kept[flow_class, sizes]
 
     def samples(self, run: Run, name: str, key: str, leaf: dict[str, Any]) -> pa.Table:
         """Returns samples of queues or pools of a node, after a time, and if asked of one `peer` or `mmu`."""

@@ -58,15 +58,18 @@ class Test:
     """Why it has not settled; empty if it has."""
     step: Estimate | None
     """The later half of its window over the earlier one; None if it has no course over time."""
+    network: Estimate | None = None
+    """The same of the bytes in progress; None for one run."""
 
 
 def test(courses: Sequence[Course], of: int) -> Test:
     """Tests a measurement, one of so many that a claim reads. Every course is of one run; runs differ in their seed."""
     own = drift(courses, of)
-    return Test(why_not(own, courses, of), own)
+    network = between_halves([course.backlog[np.newaxis] for course in courses], of)
+    return Test(why_not(own, network, courses), own, network)
 
 
-def why_not(own: Estimate | None, courses: Sequence[Course], of: int) -> str:
+def why_not(own: Estimate | None, network: Estimate | None, courses: Sequence[Course]) -> str:
     if (most := max(course.drained for course in courses)) > TOLERANCE:
         return f"{percent(most)} of its flows' time is after the last arrival"
     if (most := max(course.unfinished for course in courses)) > TOLERANCE:
@@ -75,7 +78,6 @@ def why_not(own: Estimate | None, courses: Sequence[Course], of: int) -> str:
         return told(own)
     if own is not None and own.low > 1 / RESOLVED and own.high < RESOLVED:
         return ""
-    network = between_halves([course.backlog[np.newaxis] for course in courses], of)
     if network is not None and moves(network):
         return f"its own drift is not known, and of the bytes in progress {told(network)}"
     return ""

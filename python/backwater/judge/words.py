@@ -102,6 +102,9 @@ def settling(tests: Sequence[tuple[str, Test]]) -> str:
         return "not settled: " + "; ".join([*moved[:NAMED], *more])
     steps = [(name, one.step) for name, one in tests if one.step is not None]
     if not steps:
-        return ""
+        networks = [one.network for _, one in tests if one.network is not None]
+        if not networks:
+            return ""
+        return f"settled; of the bytes in progress {told(max(networks, key=lambda step: abs(step.value - 1)))}"
     name, step = max(steps, key=lambda pair: abs(pair[1].value - 1))
     return f"settled; largest drift, {name}: {told(step)}"
