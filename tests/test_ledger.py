@@ -72,6 +72,9 @@ def test_what_is_not_decided_says_what_would_decide_it(verdict: str, seeds: int 
     more = {"seeds": [1, 2, 3, 4, 5], "hops_per_seed": 1_200_000_000, "seeds_to_decide": seeds}
     assert ledger.measured(row("bfc-fig9.1", verdict, **more)) == told
     assert ledger.measured(row("bfc-fig9.1", verdict)) == "1.5", "a row of an older version"
+    if verdict == "unsettled":
+        growing = row("bfc-fig9.1", verdict, **more, settling=f"not settled: x; {ledger.OVERLOADED}")
+        assert ledger.measured(growing).endswith("next: runs four times as long, 50 min, or none if it is overloaded")
 
 
 def test_headlines_come_first(tmp_path: Path) -> None:

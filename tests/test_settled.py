@@ -58,21 +58,27 @@ def run_of(arrival: Floats, finish: Floats, warm_up: int) -> tuple[Times, Floats
     halves = (window[0], middle), (middle, window[1])
     backlog = [courses.mean_backlog(np.ones(len(arrival)), arrival, finish, *half) for half in halves]
     none = np.zeros(counted.sum(), bool)
-    at = Times(arrival[counted], finish[counted], none, ~none, window, int(arrival[-1]), np.array(backlog))
+    grown = courses.in_proportion(window, int(arrival[0]))
+    at = Times(arrival[counted], finish[counted], none, ~none, window, int(arrival[-1]), np.array(backlog), grown)
     return at, (finish - arrival)[counted] / 1e6
 
 
 def unsettled(count: int, load: Callable[[float], float], warm_up: int, after: int) -> dict[str, int]:
-    """How many of so many networks are called unsettled, by statistics of the slowdown of their flows."""
+    """How many of so many networks are called unsettled, by statistics of the slowdown of their flows; how many of them
+    overloaded.
+    """
     found = {"mean": 0, "p99": 0}
+    found_overloaded = 0
     for arrivals, finishes in networks(count, load, warm_up, after):
         runs = [run_of(arrival, finish, warm_up) for arrival, finish in zip(arrivals, finishes, strict=True)]
-        for statistic in found:
+        for statistic in ("mean", "p99"):
             measured = [courses.of_flows(at, ~at.unfinished, slowdown, statistic) for at, slowdown in runs]
             of_all = [course for course in measured if course is not None]
             assert len(of_all) == SEEDS
-            found[statistic] += bool(settled.test(of_all, 1).moved)
-    return found
+            moved = settled.test(of_all, 1).moved
+            found[statistic] += bool(moved)
+        found_overloaded += settled.OVERLOADED in moved
+    return found | {"overloaded": found_overloaded}
 
 
 def test_bytes_in_progress_are_those_of_flows_that_are_there() -> None:
@@ -129,6 +135,7 @@ def test_a_steady_network_has_settled(count: int) -> None:
     found = unsettled(count, lambda _: 0.7, WARM_UP, AFTER)
     print(f"of {count} steady networks are called unsettled: {found}")
     assert max(found.values()) <= count / 20
+    assert found["overloaded"] == 0
 
 
 @COUNT
@@ -144,4 +151,8 @@ def test_a_steady_network_has_settled(count: int) -> None:
 def test_a_network_that_drifts_has_not(load: Callable[[float], float], warm_up: int, after: int, count: int) -> None:
     found = unsettled(count, load, warm_up, after)
     print(f"of {count} that drift are called unsettled: {found}")
-    assert min(found.values()) >= 0.95 * count
+    assert min(found["mean"], found["p99"]) >= 0.95 * count
+    if load(0.0) > 1:
+        assert found["overloaded"] >= 0.95 * count
+    elif warm_up == 0:
+        assert found["overloaded"] <= 0.05 * count, "it fills, and stays full"

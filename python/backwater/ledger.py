@@ -19,6 +19,7 @@ from backwater import disk, experiments
 from backwater._core import InputError
 from backwater.judge.claims import VERDICTS
 from backwater.judge.estimate import MOST_SEEDS
+from backwater.judge.settled import OVERLOADED
 from backwater.results import Results
 
 FORMAT = 2
@@ -276,6 +277,8 @@ def next_step(row: Row) -> str:
     if "hops_per_seed" not in row or len(row["seeds"]) < 2:
         return ""
     now, per_seed = len(row["seeds"]), row["hops_per_seed"]
+    if row["verdict"] == "unsettled" and OVERLOADED in row.get("settling", ""):
+        return f"next: runs four times as long, {cost(4 * now * per_seed)}, or none if it is overloaded"
     if row["verdict"] == "unsettled":
         return f"next: runs twice as long, {cost(2 * now * per_seed)}"
     if row["verdict"] != "undecided":

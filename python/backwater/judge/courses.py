@@ -42,6 +42,8 @@ class Times:
     """When arrivals end."""
     backlog: Array
     """Mean bytes in progress in the two halves of the window."""
+    linear: float
+    """The later over the earlier half, if bytes in progress were proportional to time since the first arrival."""
 
 
 def course(columns: Columns, runs: list[Run], leaf: dict[str, Any]) -> Course | None:
@@ -66,7 +68,7 @@ def course(columns: Columns, runs: list[Run], leaf: dict[str, Any]) -> Course | 
     for kind, (table, key, column) in SAMPLED.items():
         if kind in leaf:
             return of_samples(at, columns.samples(run, table, key, leaf), column, leaf[kind])
-    return Course({}, 0.0, 0.0, at.backlog)
+    return Course({}, 0.0, 0.0, at.backlog, at.linear)
 
 
 def arriving_classes(run: Run) -> set[str]:
@@ -96,7 +98,15 @@ def times(run: Run, arriving: set[str]) -> Times | None:
     sizes = pc.fill_null(table["size_bytes"], 0).to_numpy().astype(float)
     halves = ((window[0], middle), (middle, window[1]))
     backlog = np.array([mean_backlog(sizes, arrival, finish, *half) for half in halves])
-    return Times(arrival[counted], finish[counted], unfinished[counted], repeats[counted], window, last, backlog)
+    grown = in_proportion(window, int(arrival[repeats].min()))
+    return Times(arrival[counted], finish[counted], unfinished[counted], repeats[counted], window, last, backlog, grown)
+
+
+def in_proportion(window: tuple[int, int], first: int) -> float:
+    """Returns the later half of a window over its earlier half, of what grows in proportion to time since `first`."""
+    span = window[1] - window[0]
+    earlier, later = (window[0] + span * quarter / 4 - first for quarter in (1, 3))
+    return later / max(earlier, 1.0)
 
 
 def mean_backlog(sizes: Array, arrival: Array, finish: Array, begin: int, end: int) -> float:
@@ -122,6 +132,7 @@ def of_flows(at: Times, keep: Array, column: Array, name: str) -> Course | None:
         drained=float((weights * after).sum() / whole),
         unfinished=float(weights[at.unfinished[chosen]].sum() / whole) if name == "mean" else 0.0,
         backlog=at.backlog,
+        linear=at.linear,
     )
 
 
@@ -131,9 +142,8 @@ def of_samples(at: Times, table: pa.Table, column: str, name: str) -> Course | N
     if len(values) == 0:
         return None
     window = int(when.min()), int(when.max())
-    return Course(
-        cut(window, when, values, name, life=(window[1] - window[0]) / PARTS_OF_SAMPLES), 0.0, 0.0, at.backlog
-    )
+    parts = cut(window, when, values, name, life=(window[1] - window[0]) / PARTS_OF_SAMPLES)
+    return Course(parts, 0.0, 0.0, at.backlog, at.linear)
 
 
 def cut(window: tuple[int, int], when: Array, values: Array, name: str, *, life: float) -> dict[int, Array]:

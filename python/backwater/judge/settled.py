@@ -10,7 +10,7 @@ A claim about a network with random arrivals is about its steady state. So each 
   falls. Nor has a mean of which more than 5 % is the age of flows that have not finished.
 * *The network*. Some measurements have one value for the whole run. The drift of others is known only within a factor
   of 1.5 or worse. Both have settled if the bytes in progress have: the sizes of all flows that have arrived and have
-  not finished.
+  not finished. If these grow nearly in proportion to time, the network may be overloaded, and no run long enough.
 
 Networks in which nothing arrives at random have no steady state, and are not tested.
 """
@@ -32,6 +32,9 @@ TOLERANCE = 0.05
 """Drift, and share of time after the last arrival, that a measurement may have."""
 RESOLVED = 1.5
 """If the interval of the drift goes beyond this factor, the drift is not known."""
+PROPORTIONAL = 0.75
+"""Bytes in progress that grow by this share of what is proportional to time may grow without a bound."""
+OVERLOADED = "bytes in progress grow in proportion to time, as in an overloaded network"
 ERROR = 0.05
 """How often a claim whose measurements have all settled may be called unsettled."""
 
@@ -48,6 +51,8 @@ class Course:
     """Share of a mean that is the age of flows that have not finished."""
     backlog: Array
     """Mean bytes in progress in the earlier and in the later half of the window."""
+    linear: float = math.inf
+    """The later over the earlier, if bytes in progress had grown in proportion to time since the first arrival."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,19 @@ def test(courses: Sequence[Course], of: int) -> Test:
 
 
 def why_not(own: Estimate | None, network: Estimate | None, courses: Sequence[Course]) -> str:
+    """Says why a measurement has not settled, and whether the network may be overloaded; empty if it has."""
+    if (reason := moved(own, network, courses)) and overloaded(network, courses):
+        return f"{reason}; {OVERLOADED}"
+    return reason
+
+
+def overloaded(network: Estimate | None, courses: Sequence[Course]) -> bool:
+    """Returns whether bytes in progress grow nearly in proportion to time. Then perhaps no run is long enough."""
+    linear = max(course.linear for course in courses)
+    return network is not None and network.low > 1 + TOLERANCE and network.value > 1 + PROPORTIONAL * (linear - 1)
+
+
+def moved(own: Estimate | None, network: Estimate | None, courses: Sequence[Course]) -> str:
     if (most := max(course.drained for course in courses)) > TOLERANCE:
         return f"{percent(most)} of its flows' time is after the last arrival"
     if (most := max(course.unfinished for course in courses)) > TOLERANCE:
