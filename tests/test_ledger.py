@@ -61,9 +61,9 @@ def test_a_row_remembers_the_verdicts_before_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("verdict", "seeds", "told"),
     [
-        ("unsettled", None, "1.5; next: runs twice as long, 25 min"),
-        ("undecided", 12, "1.5; next: about 12 seeds, 18 min"),
-        ("undecided", None, "1.5; next: nothing; its value is so near a bound that 1,000 seeds would not decide it"),
+        ("unsettled", None, "1.5<br>next: runs twice as long, 25 min"),
+        ("undecided", 12, "1.5<br>next: about 12 seeds, 18 min"),
+        ("undecided", None, "1.5<br>next: nothing; its value is so near a bound that 1,000 seeds would not decide it"),
         ("pass", None, "1.5"),
     ],
 )
@@ -124,7 +124,8 @@ def test_an_index_and_a_page_for_each_paper(tmp_path: Path, monkeypatch: pytest.
     assert "fs-fig3.1" not in pages["bfc.md"]
     assert "## Figure 10: Google sizes, 60 % load" in lines
     assert f"`backwater reproduce x` (scale quick, seed 1, version 1.2.3 at abc+). {ledger.UNTESTED}" in lines
-    assert "| bfc-fig10.2 | a \\| b *Read it well.* *Amended: It was 2.* | 1 to 2 | 1.5 | pass* |" in lines
+    assert "| bfc-fig10.2 | a \\| b<br>*Read it well.* | 1 to 2 | 1.5 | pass* |" in lines
+    assert "* bfc-fig10.2: It was 2." in lines
     assert "Not judged (not run: HPCC): bfc-fig10.1." in lines
     assert any(line.startswith("Long flows are slower with BFC-SRF") for line in lines), "what the experiment tells"
     ledger.main(place)

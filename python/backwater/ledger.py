@@ -34,6 +34,8 @@ FINDINGS = "findings.md"
 SMOKE = "smoke-"
 OWN = "own-"
 """Claims of ours, not of a paper, begin so."""
+BREAK = "<br>"
+"""Begins a line within a cell of a table."""
 HEADLINE = "-headline."
 """Claims of a paper's abstract and introduction have this in their name."""
 HOPS_PER_SECOND = 4e6
@@ -243,12 +245,25 @@ def section(name: str, listed: list[Row]) -> str:
         for row in judged:
             table.append(line(row["claim"], says(row), row["expected"], measured(row), verdict(row)))
         parts.append("\n".join(table))
+    parts.append(amendments(judged))
     reasons: dict[str, list[str]] = {}
     for row in listed:
         if row["verdict"] == "not-run":
             reasons.setdefault(row["measured"], []).append(row["claim"])
     parts += [f"Not judged ({reason}): {', '.join(claims)}." for reason, claims in reasons.items()]
     return "\n\n".join(part for part in parts if part)
+
+
+def amendments(listed: list[Row]) -> str:
+    """Lists what was changed after a result was seen, each change once, with its claims."""
+    changed: dict[str, list[str]] = {}
+    for row in listed:
+        for why in row.get("amended", []):
+            changed.setdefault(why, []).append(row["claim"])
+    if not changed:
+        return ""
+    lines = [f"* {', '.join(claims)}: {why}" for why, claims in changed.items()]
+    return "\n".join(["Changed after a result was seen (`*`):", "", *lines])
 
 
 def heading(name: str) -> str:
@@ -261,15 +276,14 @@ def heading(name: str) -> str:
 
 
 def says(row: Row) -> str:
-    """Returns the text of a claim, with its notes."""
-    amended = [f"Amended: {why}" for why in row.get("amended", [])]
-    return " ".join([row["says"], *(f"*{line}*" for line in (row["note"], *amended) if line)])
+    """Returns the text of a claim, with its note."""
+    return row["says"] + (f"{BREAK}*{row['note']}*" if row["note"] else "")
 
 
 def measured(row: Row) -> str:
     """Returns the measured values, whether they have settled, and the results with other variants instead."""
     parts = [row["measured"], *(row.get(key, "") for key in ("settling", "configured", "without", "needs"))]
-    return "; ".join(part for part in (*parts, next_step(row)) if part)
+    return BREAK.join(part for part in (*parts, next_step(row)) if part)
 
 
 def next_step(row: Row) -> str:
