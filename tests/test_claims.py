@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -17,6 +19,8 @@ from matplotlib.figure import Figure
 from backwater import Experiment, Results, _core, experiments, making, store
 from backwater.disk import sha256
 from backwater.judge import claims, measured, numbers, panels
+from backwater.judge.context import Point, Runs
+from backwater.judge.settled import Course
 from backwater.results import FORMAT, sealed
 from conftest import Cli, known
 
@@ -645,6 +649,33 @@ def test_a_count_that_is_above_zero_once_is_not_zero(seeds: Results) -> None:
     light = {"workload.0.load": 0.5}
     assert judge(seeds, **at_most, high=0, where=light)["verdict"] == "fail"
     assert judge(seeds, **at_most, high=5, where=light)["verdict"] == "undecided"
+
+
+def test_what_has_happened_is_settled(seeds: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even in a network that drains: a longer run has no fewer drops."""
+    draining = [Course({}, 0.5, 0.0, np.ones(2))] * 3
+    monkeypatch.setattr(Runs, "courses", lambda *_: draining)
+    for run in seeds.runs:
+        run.summary["drops"] = {"buffer": 7 if run.label == "A-0.5-2" else 0}
+    drops = {"value": {"summary": "drops.buffer"}}
+    never = {"kind": "equals", **drops, "expected": 0}
+    assert judge(seeds, **never, variant="A")["verdict"] == "fail"
+    assert judge(seeds, **never, variant="B")["verdict"] == "unsettled"
+    assert judge(seeds, kind="between", **drops, variant="A", low=100)["verdict"] == "unsettled"
+
+
+def test_a_knee_is_where_it_is_first(seeds: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the value has settled at 0.9 does not matter, if it is surely there at 0.5."""
+    drained = {0.5: 0.0, 0.9: 0.5}
+
+    def courses(_: Runs, leaf: Any, points: Sequence[Point]) -> list[Course]:
+        return [Course({}, drained[dict(points[0])["workload.0.load"]], 0.0, np.ones(2))] * 3
+
+    monkeypatch.setattr(Runs, "courses", courses)
+    knee = {"kind": "knee", "variant": "A", "value": MEAN, "along": "workload.0.load"}
+    assert judge(seeds, **knee, threshold=1, expected=0.5)["verdict"] == "fail", "the sweep begins there"
+    assert judge(seeds, **knee, threshold=6, expected=0.5)["verdict"] == "unsettled"
+    assert judge(seeds, **knee, threshold=1, low=0.4, high=0.9)["verdict"] == "unsettled", "it has to stay there"
 
 
 def test_what_holds_without_what_is_credited_is_vacuous(two: Results) -> None:

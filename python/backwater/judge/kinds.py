@@ -148,6 +148,12 @@ def within(at: str, context: Context, e: Expectation, low: float | None, high: f
     return guarded(at, context, partial(value_of, e), lambda x: x.within(low, high), signed=is_signed(e["value"]))
 
 
+def is_never(e: Expectation) -> bool:
+    """Returns whether a claim says that something that is counted does not happen."""
+    most = e.get("expected") if e["kind"] in ("approx", "equals") else e.get("high")
+    return e["kind"] in ("approx", "equals", "between") and most == 0 and not is_signed(e["value"])
+
+
 def value_of(e: Expectation, context: Context, **selectors: Any) -> float:
     return context.value(e["value"], **selectors)
 
@@ -284,7 +290,9 @@ def knee(places: Places, e: Expectation) -> Iterator[Check]:
         if verdict == "not-run":
             text += ", where the sweep ends"
         measured = (found.at, *bounds(found.estimate)) if known else (None, None, None)
-        reads = tuple(read for value in found.curve.values() for read in value.reads)
+        # What comes after the first step that is surely there changes nothing about which is the first.
+        decides = found.latest if "expected" in e else math.inf
+        reads = tuple(read for step, value in found.curve.items() if step <= decides for read in value.reads)
         yield Check(at, measured[0], text, verdict, measured[1], measured[2], reads)
         yield from without
 
