@@ -645,6 +645,7 @@ def test_a_count_that_is_above_zero_once_is_not_zero(seeds: Results) -> None:
     row = judge(seeds, **never, each={"variant": ["A", "B"]})
     assert [check["verdict"] for check in row["checks"]] == ["fail", "pass", "pass", "pass"]
     assert row["measured"].startswith("load 0.5, A: 2.33 (0 to 12.4), above 0 in 1 of 3 seeds; load 0.5, B: 0")
+    assert judge(seeds, **never, variant="B")["verdict"] == "pass"
     at_most = {"kind": "between", "variant": "A", "value": {"summary": "drops.buffer"}}
     light = {"workload.0.load": 0.5}
     assert judge(seeds, **at_most, high=0, where=light)["verdict"] == "fail"

@@ -118,8 +118,9 @@ class Judge:
         """
         if "transient" in expectation or self.is_fact(expectation):
             return checks, ""
-        if is_never(expectation) and any(check.verdict == "fail" for check in checks):
-            return checks, ""  # It has happened, and no longer run undoes it.
+        has_happened = is_never(expectation) and any(check.verdict == "fail" for check in checks)
+        if has_happened and not self.runs.measured.hears:
+            return checks, ""  # No longer run undoes it.
         reads = {repr(read): read for check in checks for read in check.reads}
         courses = {key: found for key, read in reads.items() if (found := self.runs.courses(*read))}
         tests = {key: settled.test(found, len(courses)) for key, found in courses.items()}

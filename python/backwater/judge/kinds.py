@@ -291,7 +291,7 @@ def knee(places: Places, e: Expectation) -> Iterator[Check]:
             text += ", where the sweep ends"
         measured = (found.at, *bounds(found.estimate)) if known else (None, None, None)
         # What comes after the first step that is surely there changes nothing about which is the first.
-        decides = found.latest if "expected" in e else math.inf
+        decides = found.latest if "expected" in e and not context.runs.measured.hears else math.inf
         reads = tuple(read for step, value in found.curve.items() if step <= decides for read in value.reads)
         yield Check(at, measured[0], text, verdict, measured[1], measured[2], reads)
         yield from without

@@ -126,6 +126,8 @@ class Measured:
         if self.wanted is not None:
             self.wanted[key] = (runs, leaf, question)
             return unheard
+        if key not in self.known:  # What is asked can depend on values, which are not there while it listens.
+            self.known |= answered({key: (runs, leaf, question)})
         answer = self.known[key]
         if isinstance(answer, Exception):
             raise answer
