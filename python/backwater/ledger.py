@@ -322,7 +322,9 @@ def run_line(listed: list[Row]) -> str:
     row = listed[0]
     told = [f"scale {row['scale']}"] if row["scale"] else []
     if seeds := row["seeds"]:
-        told.append(f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}")
+        in_a_row = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))
+        which = f"{seeds[0]} to {seeds[-1]}" if in_a_row else ", ".join(map(str, seeds))
+        told.append(f"seed{'s' if len(seeds) > 1 else ''} {which}")
     told.append(f"version {row['version']}" + (f" at {row['commit']}" if row["commit"] else ""))
     untested = "" if "settling" in row else " " + UNTESTED
     return f"`{row['command']}` ({', '.join(told)}).{untested}"
