@@ -14,7 +14,16 @@ import pytest
 from scipy import stats
 
 from backwater import Experiment
-from backwater.judge.estimate import CONFIDENCE, Estimate, exact, jackknife, of_share
+from backwater.judge.estimate import (
+    CONFIDENCE,
+    MOST_SEEDS,
+    Estimate,
+    exact,
+    first_decided,
+    jackknife,
+    of_share,
+    seeds_to_decide,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -139,6 +148,25 @@ def test_what_is_never_negative_is_not_zero_if_it_was_above_once() -> None:
     assert rare.within(0, 0) == rare.within(None, 0) == "fail"
     assert rare.within(None, 1) == "undecided"
     assert exact(0.0).within(None, 0) == "pass"
+
+
+def test_a_number_says_with_how_many_seeds_it_would_be_decided() -> None:
+    """2 +- 2.1 from five seeds: the bound of 1.4 is out of reach once the half-width is 0.6, by Student's t."""
+
+    def seeds(measured: Estimate, bound: float) -> int | None:
+        return seeds_to_decide(measured, 5, lambda narrower: narrower.within(bound, None))
+
+    wide = Estimate(2.0, -0.1, 4.1)
+    by_hand = next(n for n in range(5, 50) if 2.1 * reach(n) / reach(5) <= 0.6)
+    assert seeds(wide, 1.4) in (by_hand, by_hand + 1)
+    assert seeds(wide, 2.0) == MOST_SEEDS, "no interval that contains its bound is on one side of it"
+    assert seeds(Estimate(2.0), 1.4) is None, "nothing is known of one seed"
+    assert first_decided(64, lambda n: of_share(round(0.9 * n), n).within(0.84, None)) > 100
+
+
+def reach(seeds: int) -> float:
+    """Half of a mean's interval over the deviation of its values."""
+    return float(stats.t.ppf(0.975, seeds - 1)) / math.sqrt(seeds)
 
 
 @pytest.mark.parametrize(

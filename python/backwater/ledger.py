@@ -295,9 +295,9 @@ def next_step(row: Row) -> str:
         return f"next: runs four times as long, {cost(4 * now * per_seed)}, or none if it is overloaded"
     if row["verdict"] == "unsettled":
         return f"next: runs twice as long, {cost(2 * now * per_seed)}"
-    if row["verdict"] != "undecided":
+    if row["verdict"] != "undecided" or (seeds := row["seeds_to_decide"]) is None:
         return ""
-    if (seeds := row["seeds_to_decide"]) is None:
+    if seeds >= MOST_SEEDS:
         return f"next: nothing; its value is so near a bound that {MOST_SEEDS:,} seeds would not decide it"
     return f"next: about {seeds} seeds, {cost((seeds - now) * per_seed)}"
 

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from backwater._core import InputError
 from backwater.judge import settled, words
 from backwater.judge.context import Context, Runs, leaves_of
-from backwater.judge.kinds import KINDS, Check, Expectation, is_never, nothing, parts_of, position
+from backwater.judge.kinds import KINDS, Check, Expectation, is_never, most_of, nothing, parts_of, position
 from backwater.judge.measured import LEAVES
 from backwater.results import Results
 
@@ -234,11 +234,10 @@ def add_up(checks: Iterable[Check], *, fact: bool) -> str:
 
 
 def seeds_to_decide(judged: Judgement) -> int | None:
-    """Returns with about how many seeds an undecided claim would be decided; None for others, or if none would do."""
-    more = [check.seeds for check in judged.checks if check.verdict == "undecided"]
-    if judged.verdict != "undecided" or not more or None in more:
+    """Returns with about how many seeds an undecided claim would be decided; None for others, or if nobody knows."""
+    if judged.verdict != "undecided":
         return None
-    return max(seeds for seeds in more if seeds is not None)
+    return most_of([check.seeds for check in judged.checks if check.verdict == "undecided"])
 
 
 def beside(verdict: str, without: str) -> str:

@@ -90,7 +90,10 @@ class Context:
         return found if signed or not whole > 0 else replace(found, above_zero=self.above_zero(measure, seeds))
 
     def above_zero(self, measure: Callable[[Context], float], seeds: list[Any]) -> tuple[int, int] | None:
-        """Returns in how many seeds of how many a measurement is above 0; None if in all, or if it is of all seeds."""
+        """Returns in how many seeds of how many a measurement is above 0; None if in all.
+
+        Also None if a single seed has too little data for it.
+        """
         try:
             above = sum(measure(self.only(seed)) > 0 for seed in seeds)
         except NoData:

@@ -18,7 +18,7 @@ from typing import Any
 
 CONFIDENCE = 0.95
 MOST_SEEDS = 1000
-"""A measurement that would need more to be decided is as good as at its bound."""
+"""A measurement that needs this many to be decided, or more, is practically at its bound."""
 ROUNDING = 1e-12
 """Relative deviations below this are of the arithmetic."""
 
@@ -69,7 +69,7 @@ class Estimate:
 def seeds_to_decide(measured: Estimate, seeds: int, verdict: Callable[[Estimate], str]) -> int | None:
     """Returns with about how many seeds an undecided measurement would have a verdict, if its value stayed.
 
-    None if nothing is known of its interval, or if the value is so near a bound that `MOST_SEEDS` would not do.
+    At most `MOST_SEEDS`. None if nothing is known of its interval.
     """
     if seeds < 2 or not (math.isfinite(measured.low) and math.isfinite(measured.high)):
         return None
@@ -81,13 +81,16 @@ def seeds_to_decide(measured: Estimate, seeds: int, verdict: Callable[[Estimate]
     return first_decided(seeds, lambda n: verdict(measured.narrowed(reach(n) / reach(seeds))))
 
 
-def first_decided(seeds: int, verdict: Callable[[int], str]) -> int | None:
-    """Returns the first larger number of seeds, in steps of a tenth, with another verdict than `undecided`."""
+def first_decided(seeds: int, verdict: Callable[[int], str]) -> int:
+    """Returns the first larger number of seeds, in steps of a tenth, with another verdict than `undecided`.
+
+    At most `MOST_SEEDS`.
+    """
     while seeds < MOST_SEEDS:
         seeds += max(1, seeds // 10)
         if verdict(seeds) != "undecided":
-            return seeds
-    return None
+            break
+    return min(seeds, MOST_SEEDS)
 
 
 def exact(value: float) -> Estimate:

@@ -41,7 +41,7 @@ class Check:
     reads: tuple[Read, ...] = ()
     """The measurements that it compares."""
     seeds: int | None = None
-    """With about how many seeds it would be decided, if its value stayed. None if none would do, or it is decided."""
+    """With about how many seeds it would be decided, if its value stayed. None if it is decided, or nobody knows."""
 
 
 class Places(Protocol):
@@ -183,9 +183,14 @@ def ordering(places: Places, e: Expectation) -> Iterator[Check]:
 
 
 def all_decided(steps: list[tuple[str, int | None]]) -> int | None:
-    """Returns with how many seeds every undecided step would be decided; None if none is, or one never would be."""
-    more = [seeds for verdict, seeds in steps if verdict == "undecided"]
-    return max((seeds for seeds in more if seeds is not None), default=None) if None not in more else None
+    """Returns with how many seeds all undecided steps would be decided; None if there is none, or one is not known."""
+    return most_of([seeds for verdict, seeds in steps if verdict == "undecided"])
+
+
+def most_of(numbers: list[int | None]) -> int | None:
+    """Returns the largest number; None if there is none, or one is not known."""
+    known = [one for one in numbers if one is not None]
+    return max(known, default=None) if len(known) == len(numbers) else None
 
 
 def rises(context: Context, e: Expectation, lower: str, upper: str, slack: float) -> tuple[str, int | None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
-import os
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +37,8 @@ LEAVES: dict[str, tuple[str, ...]] = {
 }
 FEWEST = {"p99.99": 10_000, "p99.9": 1000, "p99": 200, "p95": 20}
 """Flows or samples below which a percentile is no measurement; any other statistic needs one."""
+AT_ONCE = 4
+"""Runs that are read at once. The columns of each may take hundreds of megabytes."""
 SAMPLED = {
     "queue": ("queues", "peer", "queued_bytes"),
     "data_queue": ("data_queues", "peer", "queued_bytes"),
@@ -104,10 +105,9 @@ class Measured:
         wanted, self.wanted = self.wanted, None
         by_run: dict[str, dict[str, Asked]] = {}
         for key, asked in wanted.items():
-            if key not in self.known:
-                by_run.setdefault(asked[0][0].label, {})[key] = asked
+            by_run.setdefault(asked[0][0].label, {})[key] = asked
         # Arrow and NumPy let other threads run while they work on a column.
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
             for answers in pool.map(answered, by_run.values()):
                 self.known |= answers
 
