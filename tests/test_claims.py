@@ -937,6 +937,7 @@ LARGE = {
             "fig12",
             "fig13",
             "fig19",
+            "fig20",
             "fig22",
             "fig23",
             "fig26",
