@@ -946,7 +946,7 @@ LARGE = {
     ),
     *(f"bfc-{name}" for name in ("flow-id", "partial", "talk-fig3", "talk-fig5", "tofino2")),
     *("deadlock-clos", "deadlock-elided", "deadlock-five", "deadlock-nine"),
-    *("fidelity-conventions", "flowsail-fig11", "flowsail-fig12", "flowsail-losses"),
+    *("fidelity-conventions", "flowsail-family", "flowsail-fig11", "flowsail-fig12", "flowsail-losses"),
 }
 """Those that simulate more than 12 million packet-hops with one seed at smoke scale."""
 
