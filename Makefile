@@ -131,10 +131,10 @@ format: $(VENV)/.packages ## format everything
 	$(BIN)/ruff check --fix python tests tools
 
 results: setup ## docs/results/*.md from the ledger and its prose
-	$(BIN)/python -m backwater.ledger docs/results
+	$(BIN)/python tools/ledger_pages.py docs/results
 
 api: setup ## docs/api.md from the docstrings
-	$(BIN)/python -m backwater.apipage docs/api.md
+	$(BIN)/python tools/apipage.py docs/api.md
 
 docs: setup ## the documentation as a site to be read without a network, into target/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict # --quiet would hide warnings from --strict

@@ -16,11 +16,11 @@ import pytest
 
 import backwater
 import chromium
-from backwater import experiments
 from backwater.cli import main
-from backwater.disk import sha256
+from backwater.common.disk import sha256
 from backwater.hpcc import importer
-from backwater.results import Run
+from backwater.runs.results import Run
+from backwater.scenario import experiments
 
 pytest_plugins = ["labs"]
 

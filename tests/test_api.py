@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 import backwater
-from backwater import Experiment, InputError, Results, _core, results, sweep
+from backwater import Experiment, InputError, Results, _core
+from backwater.execute import sweep
+from backwater.runs import results
 
 
 def test_ten_lines_are_enough(smoke: Path) -> None:

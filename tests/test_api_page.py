@@ -9,8 +9,9 @@ import matplotlib as mpl
 import pytest
 
 import backwater
-from backwater import api, apipage
-from backwater import results as run_directories
+from backwater import apipage
+from backwater import experiment as api
+from backwater.runs import results as run_directories
 from backwater.show import plots
 from conftest import ROOT
 

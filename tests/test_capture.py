@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from backwater import capture
+from backwater.runs import capture
 
 ROOT = Path(__file__).parent.parent
 NOBODY = 65534

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import faults
-from backwater import Experiment, check
+from backwater import Experiment
+from backwater.execute import estimate as check
 
 EXPERIMENTS = Path(__file__).parent.parent / "experiments"
 KILOBYTE = 1 if sys.platform == "darwin" else 1024
@@ -46,7 +47,7 @@ def peak_mb(place: Path, *words: object) -> float:
 def test_memory_is_what_it_is_said_to_be(name: str, scale: str | None, tmp_path: Path) -> None:
     """Of many small runs too: what they took goes back when they are done."""
     path = EXPERIMENTS / f"{name}.toml"
-    said = check.estimate(Experiment(path, scale=scale), 2).memory_mb
+    said = check.estimate(Experiment(path, scale=scale).plan, 2).memory_mb
     asked = ["--scale", scale] if scale else []
     took = peak_mb(tmp_path, "run", path, *asked, "--threads", 2, "--out", tmp_path / "out")
     assert said == pytest.approx(took, rel=0.2)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from backwater import experiments
-from backwater.judge import measured
+from backwater.common import quantities
+from backwater.scenario import experiments
 from conftest import ROOT, known
 
 with (ROOT / "experiments" / "claims.csv").open() as file:
@@ -120,7 +120,7 @@ def agree(row: dict[str, str], expectation: dict[str, Any]) -> bool:
 def agree_as(stated: list[float | None], row: dict[str, str], e: dict[str, Any]) -> bool:
     low, high = sorted(stated) if None not in stated else stated  # type: ignore[type-var]
     if "expected" in e:
-        expected = measured.as_number(e["expected"], "expected")
+        expected = quantities.as_number(e["expected"], "expected")
         return any(same(expected, x) for x in (low, high))
     if "times" in e:
         return any(same(e["times"], x) or same(1 / e["times"], x) for x in (low, high))
@@ -155,7 +155,7 @@ def units(row: dict[str, str]) -> list[Any]:
         return [lambda x: 1 + x / 100]
     if word == "%":
         return [lambda x: x, lambda x: x / 100, lambda x: 1 + x / 100, lambda x: 1 - x / 100]
-    scale = measured.UNITS.get(word)
+    scale = quantities.UNITS.get(word)
     if scale is None or not re.fullmatch(r"[a-zA-Z]+", word):
         return [lambda x: x]
     return [lambda x, k=k: x * scale * 1000.0**k for k in range(-4, 5)] + [lambda x: x]

@@ -16,12 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
 
-from backwater import Experiment, Results, _core, experiments, making, store
-from backwater.disk import sha256
+from backwater import Experiment, Results, _core
+from backwater.common.disk import sha256
+from backwater.execute import making, store
 from backwater.judge import claims, measured, numbers, panels
 from backwater.judge.context import Point, Runs
 from backwater.judge.settled import Course
-from backwater.results import FORMAT, sealed
+from backwater.runs.results import FORMAT, sealed
+from backwater.scenario import experiments
 from conftest import Cli, known
 
 

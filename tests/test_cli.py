@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from backwater import Experiment, InputError, Results, _core, cli, sweep
+from backwater import Experiment, InputError, Results, _core, cli
+from backwater.execute import sweep
 from backwater.show import report
 from conftest import Cli, command
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from backwater import Experiment, InputError, Results, cluster, sweep
+from backwater import Experiment, InputError, Results
+from backwater.execute import cluster, sweep
 from conftest import SMOKE
 
 pytest.importorskip("distributed")

@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 
 import backwater
-from backwater import Experiment, InputError, Results, _core, experiments, suggest, vary, versions
+from backwater import Experiment, InputError, Results, _core
 from backwater.cli import catalogue, tree
 from backwater.cli import command as commands
 from backwater.cli.options import percentile, real, unpercented
+from backwater.common import suggest, versions
+from backwater.scenario import experiments, vary
 from conftest import ROOT, Cli, command
 
 TREE = dict(tree())
@@ -93,7 +95,7 @@ def test_out_and_json_mean_one_thing() -> None:
                 assert "--force" in options, f"{name} replaces files that exist"
 
 
-HEAVY = ("numpy", "pyarrow", "rich", "scipy", "duckdb", "matplotlib", "backwater.api", "backwater.results")
+HEAVY = ("numpy", "pyarrow", "rich", "scipy", "duckdb", "matplotlib", "backwater.experiment", "backwater.runs.results")
 """These take longer to import than a help text may."""
 
 

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 
 import backwater
-from backwater import Experiment, InputError, _core, experiments
+from backwater import Experiment, InputError, _core
 from backwater.compute import bfc_switch, chip, fair_share, flow_sizes, fluid, hashed_queues, starvation
 from backwater.compute import processor_sharing as sharing
 from backwater.compute.registry import COMPUTATIONS
 from backwater.compute.sizes import Sizes
 from backwater.judge import claims
+from backwater.scenario import experiments
 from backwater.show import report
 from conftest import Cli, alone, known
 
@@ -161,7 +162,9 @@ def test_what_ended_is_not_computed_again(tmp_path: Path, monkeypatch: pytest.Mo
         return law(x, a)
 
     monkeypatch.setattr(starvation, "starved", breaks)
-    with pytest.raises(backwater.sweep.SimulatorError, match=r"run 'starvation.ratio=3': out of luck\n2 of 3 runs"):
+    with pytest.raises(
+        backwater.execute.sweep.SimulatorError, match=r"run 'starvation.ratio=3': out of luck\n2 of 3 runs"
+    ):
         Experiment(file).run(tmp_path / "run", threads=1)
     calls = []
     monkeypatch.setattr(starvation, "starved", lambda x, a: calls.append(x) or law(x, a))

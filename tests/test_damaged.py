@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from backwater import Experiment, InputError, Results, kept
+from backwater import Experiment, InputError, Results
+from backwater.runs import kept
 from conftest import Cli
 
 EXPECTS = """

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from backwater import Experiment, _core, cli, experiments, tables
+from backwater import Experiment, _core, cli
 from backwater.cli.command import refuse_moved
+from backwater.runs import tables
+from backwater.scenario import experiments
 from conftest import ROOT
 
 SCENARIOS = (ROOT / "docs" / "scenarios.md").read_text()

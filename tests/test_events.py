@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from backwater import events, tables
+from backwater.runs import events, tables
 from conftest import Cli
 
 

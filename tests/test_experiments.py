@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from backwater import Experiment, InputError, experiments
+from backwater import Experiment, InputError
+from backwater.scenario import experiments
 from conftest import Cli
 
 NAMES = list(experiments.known())

@@ -11,8 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import backwater
-from backwater import InputError, experiments, explain, tables
-from backwater.results import Run
+from backwater import InputError
+from backwater.runs import explain, tables
+from backwater.runs.results import Run
+from backwater.scenario import experiments
 from backwater.show import explained as page
 from conftest import Cli
 

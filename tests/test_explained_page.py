@@ -19,12 +19,14 @@ import pytest
 
 import chromium
 import faults
-from backwater import Experiment, InputError, Results, disk, explain, kept, tables
-from backwater.disk import sha256
-from backwater.results import Run
+from backwater import Experiment, InputError, Results
+from backwater.common import disk
+from backwater.common.disk import sha256
+from backwater.common.quantities import span, tenths
+from backwater.runs import explain, kept, tables
+from backwater.runs.results import Run
 from backwater.show import explained as words
 from backwater.show import flows, network, report
-from backwater.terminal import span, tenths
 from conftest import ROOT, Cli
 from test_report import embedded, series
 
@@ -203,7 +205,7 @@ def test_another_run_that_stands_there_by_now_is_let_be(results: Results, copied
         kept.keep(place, [explained])
     manifest["runs"][0]["digest"] = "0" * 64
     del manifest["sha256"]
-    from backwater.results import sealed
+    from backwater.runs.results import sealed
 
     (copied / "manifest.json").write_text(sealed(manifest))
     with pytest.raises(InputError, match="another run of it stands there by now"):

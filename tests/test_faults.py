@@ -17,10 +17,13 @@ from pathlib import Path
 import pytest
 
 import faults
-from backwater import Experiment, InputError, Results, _core, cli, experiments, sweep, writer
+from backwater import Experiment, InputError, Results, _core, cli
+from backwater.execute import sweep
+from backwater.execute.store import NAME
+from backwater.runs import writer
+from backwater.runs.staging import Staging, partial, remove
+from backwater.scenario import experiments
 from backwater.show import figures
-from backwater.staging import Staging, partial, remove
-from backwater.store import NAME
 from conftest import SMOKE, Cli, command
 
 ENDLESS = """

@@ -21,10 +21,11 @@ from typing import Any
 import pytest
 
 import hostile
-from backwater import Experiment, InputError, Results, tables
+from backwater import Experiment, InputError, Results
 from backwater.cli import app
 from backwater.hpcc import fct, importer
 from backwater.judge import claims, panels
+from backwater.runs import tables
 from conftest import HPCC, ROOT, Cli
 
 SEED = 14

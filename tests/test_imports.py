@@ -62,7 +62,7 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
     graph = imports(PACKAGE)
-    assert graph["backwater.cli.run"] >= {"backwater.api", "backwater.hpcc.fct"}, "imports are seen"
+    assert graph["backwater.cli.run"] >= {"backwater.experiment", "backwater.hpcc.fct"}, "imports are seen"
     found = circle(graph)
     assert not found, "circle of imports: " + " <- ".join(found)
 
@@ -76,9 +76,47 @@ def test_no_room_imports_itself_by_way_of_others() -> None:
     graph: dict[str, set[str]] = {}
     for name, wanted in imports(PACKAGE).items():
         graph.setdefault(room(name), set()).update({room(other) for other in wanted} - {room(name)})
-    assert graph["backwater.show"] >= {"backwater.judge", "backwater.results"}, "imports are seen"
+    assert graph["backwater.show"] >= {"backwater.judge", "backwater.runs"}, "imports are seen"
     found = circle(graph)
     assert not found, "circle of rooms: " + " <- ".join(found)
+
+
+FLOORS = (
+    {"_core"},
+    {"common"},
+    {"scenario"},
+    {"runs"},
+    {"compute"},
+    {"deadlock", "hpcc", "lab"},
+    {"execute"},
+    {"judge"},
+    {"show"},
+    {"experiment"},
+    {"plan"},
+    {"cli"},
+)
+"""Parts of the package. Each imports from those before it, and from no other on its own line."""
+ENTRANCES = {"__init__", "__main__", "entry"}
+"""Modules through which Python and the command line come in."""
+
+
+def test_each_part_imports_from_those_below_it_only() -> None:
+    floor = {part: i for i, parts in enumerate(FLOORS) for part in parts}
+    graph = imports(PACKAGE)
+    upwards = []
+    for name, wanted in graph.items():
+        part = name.split(".")[1] if "." in name else "__init__"
+        if part in ENTRANCES:
+            continue
+        for other in wanted - {"backwater"}:
+            below = other.split(".")[1]
+            if below != part and floor.get(below, -1) >= floor[part]:
+                upwards.append(f"{name} imports {other}")
+    assert not upwards
+    loose = {
+        name.split(".")[1] for name in graph if name.count(".") == 1 and modules(PACKAGE)[name].name != "__init__.py"
+    }
+    assert loose == {"_core", "experiment", "__main__", "entry"}, "every other module is in a part"
 
 
 @pytest.mark.parametrize("planted", PLANTED)

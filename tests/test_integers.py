@@ -13,7 +13,7 @@ import pytest
 
 from backwater import Experiment, InputError, _core
 from backwater.compute.registry import COMPUTATIONS, SCHEMAS
-from backwater.toml_text import toml_key, toml_value
+from backwater.scenario.toml_text import toml_key, toml_value
 
 SCHEMA = json.loads(_core.scenario_schema(SCHEMAS))
 WIDEST = {"uint8": 2**8 - 1, "uint16": 2**16 - 1, "uint32": 2**32 - 1}

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 import backwater
-from backwater import Experiment, InputError, experiments
+from backwater import Experiment, InputError
 from backwater.lab import ping, programs, tcp, told
+from backwater.scenario import experiments
 from backwater.show import programs as shown
 from conftest import Cli
 from labs import python, start, traces

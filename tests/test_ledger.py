@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
-from backwater import InputError, _core, experiments, ledger, versions
+from backwater import InputError, _core
+from backwater.cli import ledger
+from backwater.common import versions
 from backwater.judge import claims
+from backwater.scenario import experiments
 from conftest import ROOT, Cli
 
 RESULTS = ROOT / "docs" / "results"

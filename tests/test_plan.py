@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from backwater import Experiment, InputError, experiments
+from backwater import Experiment, InputError
 from backwater.plan import flowsail
 from backwater.plan.flowsail import Switch
+from backwater.scenario import experiments
 from conftest import Cli
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pytest
 
-from backwater import Experiment, Results, experiments
+from backwater import Experiment, Results
+from backwater.scenario import experiments
 
 CLOS = """
 name = "small"

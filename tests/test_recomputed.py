@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from backwater import Experiment, Results, experiments
+from backwater import Experiment, Results
 from backwater.judge import claims
+from backwater.scenario import experiments
 
 Rows = list[dict[str, Any]]
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import faults
-from backwater import Experiment, InputError, Results, ledger, staging
+from backwater import Experiment, InputError, Results
+from backwater.cli import ledger
+from backwater.runs import staging
 from conftest import SMOKE, Cli
 
 ENDLESS = """

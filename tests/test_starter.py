@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backwater import Experiment, InputError, _core, starter
+from backwater import Experiment, InputError, _core
+from backwater.scenario import starter
 from conftest import Cli
 
 SCHEMES = [scheme["name"] for scheme in json.loads(_core.schemes())]

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 import faults
-from backwater import Experiment, InputError, Results, sweep
-from backwater import store as stores
-from backwater.store import RUN, STALE_S, Store, key_of
-from backwater.vary import as_set
+from backwater import Experiment, InputError, Results
+from backwater.execute import store as stores
+from backwater.execute import sweep
+from backwater.execute.store import RUN, STALE_S, Store, key_of
+from backwater.scenario.vary import as_set
 from conftest import Cli
 
 SAME = """

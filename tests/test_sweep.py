@@ -10,10 +10,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from backwater import Experiment, InputError, Results, summaries, sweep
-from backwater.making import RECORDED_TOGETHER, Making, make
-from backwater.vary import as_set
-from backwater.writer import Writer
+from backwater import Experiment, InputError, Results
+from backwater.execute import sweep
+from backwater.execute.making import RECORDED_TOGETHER, Making, make
+from backwater.runs import summaries
+from backwater.runs.writer import Writer
+from backwater.scenario.vary import as_set
 from conftest import SMOKE, Cli
 
 SMALL = """

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from backwater import InputError, Results, _core, tables
+from backwater import InputError, Results, _core
+from backwater.runs import tables
 
 ALL = sorted({*tables.schemas()} - {"waits", "rates", "events"})
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import chromium
-from backwater import Experiment, Results, kept, tails
+from backwater import Experiment, Results
 from backwater.cli import printing
-from backwater.show import report
+from backwater.runs import kept
+from backwater.show import report, tails
 from backwater.show.answer import Entry, Measurement
 from conftest import Cli
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from backwater import Results, experiments, ledger
+from backwater import Results
+from backwater.cli import ledger
+from backwater.scenario import experiments
 from conftest import SMOKE, Cli
 
 CLAIMS = """

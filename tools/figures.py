@@ -22,7 +22,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from backwater import Experiment, Results, experiments
+from backwater import Experiment, Results
+from backwater.scenario import experiments
 from backwater.show import report
 from backwater.show.figures import COLOURS, MARKERS
 

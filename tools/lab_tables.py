@@ -18,10 +18,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from backwater import Results, Run, disk
+from backwater import Results, Run
 from backwater.cli.exits import FAILED
+from backwater.common import disk
+from backwater.common.quantities import count, percent, span
 from backwater.show import programs
-from backwater.terminal import count, percent, span
 
 FIGURES = {
     "bfc-fig7": ["--scale", "smoke", "--seeds", "1"],

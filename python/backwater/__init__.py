@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from backwater._core import InputError, version
-    from backwater.api import Experiment, Results
-    from backwater.results import Run
+    from backwater.experiment import Experiment, Results
+    from backwater.runs.results import Run
 
     __version__ = version
 
 __all__ = ["Experiment", "InputError", "Results", "Run", "version"]
 
 HOMES = {
-    "Experiment": "api",
+    "Experiment": "experiment",
     "InputError": "_core",
-    "Results": "api",
-    "Run": "results",
+    "Results": "experiment",
+    "Run": "runs.results",
     "__version__": "_core",
     "version": "_core",
 }

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from backwater import signals
+from backwater.common import signals
 
 UNPRINTED = 2
 """Exit code where everything succeeded but the output, which did not arrive."""

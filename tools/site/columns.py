@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from backwater import summaries, tables
 from backwater.cli.schema import shown
+from backwater.runs import summaries, tables
 from cells import cell
 
 HEAD = """# Tables and columns

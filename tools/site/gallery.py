@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backwater import experiments, ledger
+from backwater.cli import ledger
+from backwater.scenario import experiments
 from cells import cell
 
 ROOT = Path(__file__).parents[2]

@@ -21,10 +21,11 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import _core, signals
+from backwater import _core
 from backwater.cli.catalogue import COMMANDS
 from backwater.cli.command import SETTINGS, Group
 from backwater.cli.exits import BAD_INPUT, BUG, fail
+from backwater.common import signals
 
 app = typer.Typer(
     cls=Group,
@@ -38,7 +39,7 @@ app = typer.Typer(
 
 def show_version(wanted: bool) -> None:
     if wanted:
-        from backwater import versions
+        from backwater.common import versions
 
         commit = versions.commit()
         print(f"backwater {_core.version}" + (f" ({commit})" if commit else ""))
@@ -105,8 +106,8 @@ def texts(words: list[str]) -> list[str]:
 
 def bug(error: Exception) -> None:
     """Reports a failure that no input should cause."""
+    from backwater.execute.sweep import SimulatorError
     from backwater.show.failures import Undrawn
-    from backwater.sweep import SimulatorError
 
     if os.environ.get("BACKWATER_TRACEBACK"):
         traceback.print_exc()

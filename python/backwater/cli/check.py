@@ -9,10 +9,11 @@ from backwater.cli.later import when_used
 from backwater.cli.options import Json, Scale, Scenarios, Seeds, Sets, Threads, all_sets
 
 with when_used():
-    from backwater import api, terminal
-    from backwater import check as estimates
-    from backwater.cli import printing
+    from backwater import experiment as api
+    from backwater.cli import printing, terminal
+    from backwater.common import quantities
     from backwater.compute import running
+    from backwater.execute import estimate as estimates
 
 
 def check(
@@ -39,10 +40,10 @@ def check(
             found.append({"scenario": str(path), "computations": len(experiment.labels), "kinds": kinds})
             if not as_json:
                 terminal.answer(
-                    f"{path}: valid. {terminal.some(len(experiment.labels), 'computation')} of {', '.join(kinds)}."
+                    f"{path}: valid. {quantities.some(len(experiment.labels), 'computation')} of {', '.join(kinds)}."
                 )
             continue
-        estimate = estimates.estimate(experiment, threads)
+        estimate = estimates.estimate(experiment.plan, threads)
         found.append({"scenario": str(path), **dataclasses.asdict(estimate)})
         if not as_json:
             tell(f"{path}: valid.", experiment.name, estimate)
@@ -60,15 +61,16 @@ def tell(first: str, name: str, estimate: estimates.Estimate) -> None:
             row.label,
             row.scheme,
             str(row.seeds),
-            terminal.count(row.flows),
-            terminal.count(row.packet_hops),
-            terminal.span(row.sim_time_ps * 1e-12),
-            terminal.span(row.wall_s),
-            terminal.size(row.memory_mb * 1e6),
+            quantities.count(row.flows),
+            quantities.count(row.packet_hops),
+            quantities.span(row.sim_time_ps * 1e-12),
+            quantities.span(row.wall_s),
+            quantities.size(row.memory_mb * 1e6),
         )
     terminal.out.print(table)
     terminal.answer(
-        f"{first} All runs: about {terminal.span(estimate.wall_s)} on {terminal.plural(estimate.threads, 'thread')} at "
-        f"{terminal.count(estimate.hops_per_s)} packet-hops/s each (measured now), "
-        f"{terminal.size(estimate.memory_mb * 1e6)} of memory."
+        f"{first} All runs: about {quantities.span(estimate.wall_s)} on "
+        f"{quantities.some(estimate.threads, 'thread')} at "
+        f"{quantities.count(estimate.hops_per_s)} packet-hops/s each (measured now), "
+        f"{quantities.size(estimate.memory_mb * 1e6)} of memory."
     )

@@ -10,8 +10,8 @@ from backwater.cli.later import when_used
 from backwater.cli.options import Json, RunDirs, short
 
 with when_used():
-    from backwater import api, terminal
-    from backwater.cli import printing
+    from backwater import experiment as api
+    from backwater.cli import printing, terminal
     from backwater.show import compare as side_by_side
 
 

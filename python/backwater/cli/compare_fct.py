@@ -11,8 +11,7 @@ from backwater.cli.later import when_used
 from backwater.cli.options import Force, Json, check_file
 
 with when_used():
-    from backwater import terminal
-    from backwater.cli import printing
+    from backwater.cli import printing, terminal
     from backwater.hpcc import comparison, fct
     from backwater.show import compare_fct as flow_by_flow
 

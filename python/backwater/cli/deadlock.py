@@ -10,14 +10,15 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import _core, disk
+from backwater import _core
 from backwater.cli.exits import FAILED
 from backwater.cli.later import when_used
 from backwater.cli.options import Force, Json, Scale, Scenarios, Sets, all_sets, check_file
+from backwater.common import disk
 
 with when_used():
-    from backwater import api, terminal
-    from backwater.cli import printing
+    from backwater import experiment as api
+    from backwater.cli import printing, terminal
     from backwater.deadlock import search, words
 
 

@@ -9,15 +9,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, versions
+from backwater import _core
 from backwater.cli.later import when_used
 from backwater.cli.options import Json
+from backwater.common import versions
 
 with when_used():
-    from backwater import store as stores
-    from backwater import sweep as sweeping
-    from backwater import terminal
-    from backwater.cli import printing
+    from backwater.cli import printing, terminal
+    from backwater.common import quantities
+    from backwater.execute import store as stores
+    from backwater.execute import sweep as sweeping
 
 
 def doctor(as_json: Json = False) -> None:
@@ -65,4 +66,4 @@ def facts() -> dict[str, Any]:
 
 
 def told_size(number: int | None) -> str | None:
-    return None if number is None else terminal.size(number)
+    return None if number is None else quantities.size(number)

@@ -29,8 +29,8 @@ def set_color(ctx: typer.Context, value: str | None) -> None:
 
 def apply() -> None:
     """Applies the options to the terminal, if its module is imported. To import it would make `--version` slow."""
-    if "backwater.terminal" in sys.modules or chosen["quiet"] or chosen["color"] != "auto":
-        from backwater import terminal
+    if "backwater.cli.terminal" in sys.modules or chosen["quiet"] or chosen["color"] != "auto":
+        from backwater.cli import terminal
 
         terminal.choose(**chosen)
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from backwater import signals
+from backwater.common import signals
 
 FAILED, BAD_INPUT, BUG = 1, 2, 70
 

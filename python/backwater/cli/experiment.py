@@ -12,19 +12,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backwater import _core, capture, events, signals
-from backwater.api import Experiment, Results
+from backwater import _core
 from backwater.cli.exits import BAD_INPUT, BUG, FAILED, stoppable
 from backwater.cli.places import is_drawn, unfinished
 from backwater.cli.printing import ending, print_claims, print_runs, told_claims
-from backwater.cluster import address_of, connected
-from backwater.making import make
+from backwater.cli.terminal import progress_watch, say
+from backwater.common import signals
+from backwater.execute.cluster import address_of, connected
+from backwater.execute.making import make
+from backwater.execute.store import Store
+from backwater.execute.sweep import SimulatorError, threads_of
+from backwater.experiment import Experiment, Results
+from backwater.runs import capture, events
+from backwater.runs.writer import is_begun, left_at, left_of
 from backwater.show import endings
 from backwater.show.failures import Undrawn
-from backwater.store import Store
-from backwater.sweep import SimulatorError, threads_of
-from backwater.terminal import progress_watch, say
-from backwater.writer import is_begun, left_at, left_of
 
 if TYPE_CHECKING:
     from backwater.lab.machine import Machine

@@ -8,14 +8,17 @@ from typing import Annotated
 
 import typer
 
-from backwater import _core, signals, suggest
+from backwater import _core
 from backwater.cli.later import when_used
 from backwater.cli.options import Force, Json, check_file, percentile, whole
+from backwater.common import signals, suggest
 
 with when_used():
-    from backwater import api, events, kept, results, terminal
-    from backwater import explain as explaining
-    from backwater.cli import printing
+    from backwater import experiment as api
+    from backwater.cli import printing, terminal
+    from backwater.common import quantities
+    from backwater.runs import events, kept, results
+    from backwater.runs import explain as explaining
     from backwater.show import explained as explained_page
 
 
@@ -44,7 +47,7 @@ class Asked:
                 table, flow_class=self.flow_class, above=self.above, below=self.below, percentile=self.percentile
             )
         with terminal.progress_of(
-            f"{run.label}: again, with {terminal.some(chosen.num_rows, 'flow')} followed"
+            f"{run.label}: again, with {quantities.some(chosen.num_rows, 'flow')} followed"
         ) as progress:
             return run.explain_flows(chosen, tail=tail, progress=progress)
 

@@ -7,15 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import _core, suggest
+from backwater import _core
 from backwater.cli.later import when_used
 from backwater.cli.options import Force, Json, OneScenario, Scale, Sets, all_sets
+from backwater.common import suggest
 
 with when_used():
-    from backwater import api, results, terminal
-    from backwater.cli import printing
+    from backwater import experiment as api
+    from backwater.cli import printing, terminal
+    from backwater.common import quantities
     from backwater.compute import running
     from backwater.hpcc import exporter, fct, importer
+    from backwater.runs import results
 
 
 def import_hpcc(
@@ -134,8 +137,8 @@ def write_fct(runs: list[results.Run], files: dict[str, Path]) -> list[dict[str,
         written.append(
             {"run": run.label, "path": str(files[run.label]), "flows": len(finished), "unfinished": finished.unfinished}
         )
-        left = f", {terminal.some(finished.unfinished, 'flow')} did not finish" if finished.unfinished else ""
-        terminal.say(f"{files[run.label]}: {terminal.some(len(finished), 'flow')} of {run.label}{left}")
+        left = f", {quantities.some(finished.unfinished, 'flow')} did not finish" if finished.unfinished else ""
+        terminal.say(f"{files[run.label]}: {quantities.some(len(finished), 'flow')} of {run.label}{left}")
         if run.scenario["measure"]["slowdown"] != "hpcc-sim":
             terminal.say(
                 "Note: its last column is this run's own idle time, to the last byte at the receiver; "

@@ -10,22 +10,25 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import _core, signals, suggest
+from backwater import _core
 from backwater._core import InputError
 from backwater.cli.exits import FAILED
 from backwater.cli.later import when_used
 from backwater.cli.options import HOW, WHAT, WHERE, Force, Json, OutDir, Scale, Seeds, Sets, all_sets, check_file, real
+from backwater.common import signals, suggest
 
 with when_used():
     import json
 
-    from backwater import api, capture, terminal
+    from backwater import experiment as api
     from backwater.cli import experiment as runner
     from backwater.cli import places as placing
-    from backwater.cli import printing
+    from backwater.cli import printing, terminal
+    from backwater.common import quantities
     from backwater.lab import apart as aparts
     from backwater.lab import machine, outside, programs
     from backwater.lab import realtime as scheduling
+    from backwater.runs import capture
 
 
 RATE_MBPS = 20.0
@@ -283,9 +286,9 @@ def whole(
         experiment.invocation += [option] if given else []
     experiment.invocation += options.apart.words() if options.apart is not None else []
     if not as_json:
-        took = terminal.span(sum(one.run_s for one in runs))
+        took = quantities.span(sum(one.run_s for one in runs))
         longer = ", and longer for flows that end later" if found is None else ""
-        terminal.say(f"{terminal.some(len(runs), 'run')} with real packets: {took}{longer}")
+        terminal.say(f"{quantities.some(len(runs), 'run')} with real packets: {took}{longer}")
     on = machine.Machine(rate * 1e6, found, options)
     with printing.quietly(as_json):
         code = runner.run_all([runner.Chosen(experiment, places[0])], None, force, on=on)
@@ -416,15 +419,15 @@ def tell(result: outside.Result) -> None:
         late = [host[way][of] for way in ("late_in", "late_out") for of in ("p99_s", "max_s")]
         table.add_row(
             host["host"],
-            terminal.count(host["frames_in"]),
-            terminal.count(host["frames_out"]),
+            quantities.count(host["frames_in"]),
+            quantities.count(host["frames_out"]),
             *(f"{1e3 * value:.2f} ms" for value in late),
             reasons or "-",
         )
     if table.row_count:
         terminal.out.print(table)
     if idle:
-        terminal.say(f"{terminal.some(idle, 'host')} sent and got nothing.")
+        terminal.say(f"{quantities.some(idle, 'host')} sent and got nothing.")
     for one in result.programs:
         if why := one["failure"]:
             terminal.answer(f"{one['host']}: {shlex.join(one['command'])}: {why}")
@@ -433,7 +436,7 @@ def tell(result: outside.Result) -> None:
             terminal.answer(f"{one['name']} was started again; each start has a log: {', '.join(one['logs'])}")
     dropped = result.counts["frames_dropped"]
     if dropped:
-        terminal.answer(f"Switches and NICs dropped {terminal.some(dropped, 'frame')}.")
+        terminal.answer(f"Switches and NICs dropped {quantities.some(dropped, 'frame')}.")
     hop = f"the shortest hop takes {1e3 * result.pace.hop_s:.2f} ms"
     why = result.unfaithful
     if idle == len(result.counts["hosts"]):

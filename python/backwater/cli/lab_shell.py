@@ -12,8 +12,7 @@ from backwater.cli.later import when_used
 from backwater.cli.options import Json, whole
 
 with when_used():
-    from backwater import terminal
-    from backwater.cli import printing
+    from backwater.cli import printing, terminal
     from backwater.lab import control
 
 Lab = Annotated[

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import signals
 from backwater.cli.lab_shell import Lab
 from backwater.cli.later import when_used
 from backwater.cli.options import Json
+from backwater.common import signals
 
 with when_used():
-    from backwater import terminal
-    from backwater.cli import printing
+    from backwater.cli import printing, terminal
+    from backwater.common import quantities
     from backwater.lab import control, watching
 
 PERIOD_S = 0.5
@@ -75,11 +75,12 @@ def table(found: watching.Reading, most: int | None) -> Any:
     made = terminal.Table(
         box=None,  # It fits into 80 columns.
         padding=(0, 2, 0, 0),
-        title=f"{found.name}: {terminal.span(found.network_s)} of the scenario, {found.frames_inside:,} frames inside, "
+        title=f"{found.name}: {quantities.span(found.network_s)} of the scenario, "
+        f"{found.frames_inside:,} frames inside, "
         f"{found.frames_dropped:,} dropped",
         title_justify="left",
         title_style="bold",
-        caption=f"{terminal.some(idle, 'port')} idle{left_out}",
+        caption=f"{quantities.some(idle, 'port')} idle{left_out}",
         caption_justify="left",
     )
     made.add_column("port", no_wrap=True)
@@ -88,13 +89,13 @@ def table(found: watching.Reading, most: int | None) -> Any:
     for port in shown:
         made.add_row(
             f"{port.node} to {port.peer}",
-            terminal.percent(port.use),
+            quantities.percent(port.use),
             f"{port.rate_bps / 1e6:.1f} Mb/s",
-            "-" if port.queued_bytes is None else terminal.size(port.queued_bytes),
+            "-" if port.queued_bytes is None else quantities.size(port.queued_bytes),
             "-" if port.active_flows is None else str(port.active_flows),
             paused(port),
-            terminal.count(port.pauses) if port.pauses else "-",
-            terminal.count(port.dropped) if port.dropped else "-",
+            quantities.count(port.pauses) if port.pauses else "-",
+            quantities.count(port.dropped) if port.dropped else "-",
         )
     return made
 
@@ -103,4 +104,4 @@ def paused(port: watching.Port) -> str:
     """Writes how many queues the far end paused, or for which share of the time all of the port."""
     if port.queues_paused:
         return f"{port.queues_paused:.1f} queues"
-    return terminal.percent(port.paused) if port.paused else "-"
+    return quantities.percent(port.paused) if port.paused else "-"

@@ -3,11 +3,11 @@
 A command's module needs little to describe its arguments, and much to do its work. It imports the latter like this:
 
     with when_used():
-        from backwater import api
+        from backwater import experiment
         from backwater.cli import printing
 
-The names are modules: `from backwater.api import Experiment` would use the module at once. Before a command does its
-work, `load_all` imports everything that still waits, in one thread and in a fixed order.
+The names are modules: `from backwater.experiment import Experiment` would use the module at once. Before a command does
+its work, `load_all` imports everything that still waits, in one thread and in a fixed order.
 """
 
 from __future__ import annotations

@@ -12,15 +12,17 @@ from typing import Annotated, Any
 import typer
 
 from backwater import _core
-from backwater import experiments as published
 from backwater._core import InputError
 from backwater.cli.later import when_used
 from backwater.cli.options import Json
+from backwater.scenario import experiments as published
 
 with when_used():
-    from backwater import api, results, terminal
-    from backwater.cli import printing
+    from backwater import experiment as api
+    from backwater.cli import printing, terminal
+    from backwater.common import quantities
     from backwater.plan import bcc
+    from backwater.runs import results
 
 
 RUNS = Path("runs")
@@ -78,9 +80,9 @@ def workload(name: str) -> dict[str, Any]:
     points = table["points"]
     return {
         "name": name,
-        "mean size": terminal.size(mean),
-        "smallest": terminal.size(next(at for at, share in points if share > 0)),
-        "largest": terminal.size(points[-1][0]),
+        "mean size": quantities.size(mean),
+        "smallest": quantities.size(next(at for at, share in points if share > 0)),
+        "largest": quantities.size(points[-1][0]),
         "mean_bytes": mean,
         "points": points,
     }

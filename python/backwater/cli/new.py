@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from backwater import starter
 from backwater.cli.later import when_used
 from backwater.cli.options import Force, Json
+from backwater.scenario import starter
 
 with when_used():
-    from backwater import terminal
-    from backwater.cli import printing
+    from backwater.cli import printing, terminal
+    from backwater.common import quantities
 
 
 def new(
@@ -51,8 +51,8 @@ def new(
         facts = {"scenario": str(started.path), "runs": started.runs, "flows_each": started.flows, "next": command}
         printing.print_json(facts)
         return
-    each = f"about {terminal.some(started.flows, 'flow')} each"
-    terminal.say(f"{started.path}: {starter.TITLES[topology]}; {terminal.some(started.runs, 'run')}, {each}.")
+    each = f"about {quantities.some(started.flows, 'flow')} each"
+    terminal.say(f"{started.path}: {starter.TITLES[topology]}; {quantities.some(started.runs, 'run')}, {each}.")
     if started.flows < starter.FLOWS_FEW:
         terminal.say("These are few flows for a result, since they are long: a longer run.duration gives more.")
     terminal.say(f"Next: {command}")

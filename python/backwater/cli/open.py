@@ -13,8 +13,7 @@ from backwater.cli.later import when_used
 from backwater.cli.options import Json
 
 with when_used():
-    from backwater import terminal
-    from backwater.cli import lists, printing
+    from backwater.cli import lists, printing, terminal
     from backwater.show import report
 
 

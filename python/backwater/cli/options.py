@@ -10,12 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import _core, disk
+from backwater import _core
 from backwater.cli.later import when_used
-from backwater.ranges import THREADS_MAX
+from backwater.common import disk
+from backwater.common.ranges import THREADS_MAX
 
 with when_used():
-    from backwater.judge import measured
+    from backwater.common import quantities
 
 
 WHAT, WHERE, HOW = "What to run", "Where files go", "How to run"
@@ -166,10 +167,10 @@ def quantity(option: str, text: str | None, units: tuple[str, ...]) -> float | N
     """Reads an option with a unit, and returns it in the base unit."""
     if text is None:
         return None
-    parts = measured.quantity(text)
+    parts = quantities.quantity(text)
     if parts is None or parts[1] not in units:
         raise _core.InputError(f"{option} {text}: expected a number and one of {', '.join(units)}")
-    return float(f"{measured.as_number(text, option):.12g}")  # 80 us is 8e-5, and not its neighbour.
+    return float(f"{quantities.as_number(text, option):.12g}")  # 80 us is 8e-5, and not its neighbour.
 
 
 def check_file(option: str, file: Path, *, force: bool) -> None:

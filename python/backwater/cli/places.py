@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from backwater import results
-from backwater.api import Experiment, Results
+from backwater.cli.terminal import note, say
+from backwater.execute.sweep import threads_of
+from backwater.experiment import Experiment, Results
+from backwater.runs import results
+from backwater.runs.writer import Writer, goes_on, is_finished
 from backwater.show import report
-from backwater.sweep import threads_of
-from backwater.terminal import note, say
-from backwater.writer import Writer, goes_on, is_finished
 
 
 def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:

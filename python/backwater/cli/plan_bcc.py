@@ -9,18 +9,19 @@ from typing import Annotated
 
 import typer
 
-from backwater import _core, disk, signals
+from backwater import _core
 from backwater.cli.exits import stoppable
 from backwater.cli.later import when_used
 from backwater.cli.options import Force, Json, check_file, quantity, unpercented, valued
+from backwater.common import disk, signals
 from backwater.plan import bcc_config
 from backwater.plan.bcc_defaults import LAMBDA, PMAX, TRIAL_FLOWS
 
 with when_used():
-    from backwater import sweep as sweeping
-    from backwater import terminal, writer
-    from backwater.cli import printing
+    from backwater.cli import printing, terminal
+    from backwater.execute import sweep as sweeping
     from backwater.plan import bcc, bcc_trial, flowsail
+    from backwater.runs import writer
 
 
 SWITCH, MARKING, CONFIGURATION, TRIAL = "The switch", "The marking", "A configuration", "A trial"

@@ -9,8 +9,7 @@ from backwater.cli.later import when_used
 from backwater.cli.options import Json, quantity, valued
 
 with when_used():
-    from backwater import terminal
-    from backwater.cli import printing
+    from backwater.cli import printing, terminal
     from backwater.plan import bcc, bfc, flowsail
 
 

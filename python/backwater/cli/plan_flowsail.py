@@ -12,8 +12,8 @@ from backwater.cli.later import when_used
 from backwater.cli.options import Json, Scale, Sets, all_sets, quantity, valued
 
 with when_used():
-    from backwater import api, terminal
-    from backwater.cli import printing
+    from backwater import experiment as api
+    from backwater.cli import printing, terminal
     from backwater.compute import running
     from backwater.hpcc import fct
     from backwater.plan import flowsail

@@ -12,13 +12,14 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from backwater.api import Results
+from backwater.cli.terminal import out, say, verdict_text
+from backwater.common.quantities import count, percent, some
+from backwater.experiment import Results
 from backwater.judge.claims import VERDICTS
 from backwater.judge.numbers import number
-from backwater.results import Run, without_seed
+from backwater.runs.results import Run, without_seed
 from backwater.show import endings, programs, report
 from backwater.show.answer import both
-from backwater.terminal import count, out, percent, say, some, verdict_text
 
 FAR = 0.25
 """Relative difference from the asked load from which a run's table explains it."""

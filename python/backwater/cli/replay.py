@@ -14,8 +14,8 @@ from backwater.cli.later import when_used
 from backwater.cli.options import Json
 
 with when_used():
-    from backwater import terminal
-    from backwater.cli import printing
+    from backwater.cli import printing, terminal
+    from backwater.common import quantities
 
 
 def replay(
@@ -42,7 +42,7 @@ def replay(
 def tell(log: Path, found: dict[str, Any]) -> None:
     """Prints whether all decisions are equal; the first that is not; and where a log stops that has no end."""
     whose = f"{found['switch']} under {found['scheme']}"
-    records, packets = terminal.some(found["records"], "record"), terminal.some(found["packets"], "packet")
+    records, packets = quantities.some(found["records"], "record"), quantities.some(found["packets"], "packet")
     if (difference := found["difference"]) is None:
         terminal.answer(f"{log}: every decision is equal: {records}, {packets}, {whose}.")
         terminal.say(f"The last call is at {microseconds(found['until_ps'])} of the scenario.")

@@ -12,8 +12,8 @@ from backwater.cli.later import when_used
 from backwater.cli.options import Claims, Json, RunDirs
 
 with when_used():
-    from backwater import api, terminal
-    from backwater.cli import printing
+    from backwater import experiment as api
+    from backwater.cli import printing, terminal
     from backwater.show import figures
     from backwater.show import report as page
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import experiments, signals
 from backwater.cli.later import when_used
 from backwater.cli.options import (
     WHERE,
@@ -26,13 +25,15 @@ from backwater.cli.options import (
     check_file,
 )
 from backwater.cli.until import Budget, Round, Until, goal
+from backwater.common import signals
+from backwater.scenario import experiments
 
 with when_used():
-    from backwater import api, ledger
-    from backwater import store as stores
+    from backwater import experiment as api
     from backwater.cli import experiment as runner
+    from backwater.cli import ledger, printing
     from backwater.cli import places as placing
-    from backwater.cli import printing
+    from backwater.execute import store as stores
 
 
 def reproduce(

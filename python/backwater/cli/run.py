@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from backwater import _core, signals
+from backwater import _core
 from backwater.cli.later import when_used
 from backwater.cli.options import (
     Claims,
@@ -24,15 +24,17 @@ from backwater.cli.options import (
     all_sets,
     whole,
 )
-from backwater.ranges import EVENTS_AT_MOST, PACKETS_AT_MOST
+from backwater.common import signals
+from backwater.common.ranges import EVENTS_AT_MOST, PACKETS_AT_MOST
 
 with when_used():
-    from backwater import api, capture, events
-    from backwater import store as stores
+    from backwater import experiment as api
     from backwater.cli import experiment as runner
     from backwater.cli import places as placing
     from backwater.cli import printing
     from backwater.compute import running
+    from backwater.execute import store as stores
+    from backwater.runs import capture, events
 
 
 RECORD = "What to record besides"

@@ -7,14 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import _core, suggest
+from backwater import _core
 from backwater.cli.later import when_used
 from backwater.cli.options import Json
+from backwater.common import suggest
 
 with when_used():
-    from backwater import summaries, tables
     from backwater.cli import lists, printing
     from backwater.compute import registry
+    from backwater.runs import summaries, tables
 
 
 SCENARIO, CLAIMS = "scenario", "claims"

@@ -6,14 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import _core, experiments, suggest
+from backwater import _core
 from backwater._core import InputError
 from backwater.cli.later import when_used
 from backwater.cli.options import Json
+from backwater.common import suggest
+from backwater.scenario import experiments
 
 with when_used():
-    from backwater import api, terminal
-    from backwater.cli import lists, printing
+    from backwater import experiment as api
+    from backwater.cli import lists, printing, terminal
     from backwater.plan import bcc
     from backwater.show import series
 

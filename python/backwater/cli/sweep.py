@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from backwater import signals, vary
 from backwater._core import InputError
 from backwater.cli.later import when_used
 from backwater.cli.options import (
@@ -25,13 +24,16 @@ from backwater.cli.options import (
     all_sets,
     unpercented,
 )
+from backwater.common import signals
+from backwater.scenario import vary
 
 with when_used():
-    from backwater import api, results, terminal
-    from backwater import store as stores
+    from backwater import experiment as api
     from backwater.cli import experiment as runner
     from backwater.cli import places as placing
-    from backwater.cli import printing
+    from backwater.cli import printing, terminal
+    from backwater.execute import store as stores
+    from backwater.runs import results
 
 
 def sweep(

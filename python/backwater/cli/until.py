@@ -11,16 +11,17 @@ from typing import Annotated, Any
 
 import typer
 
-from backwater import signals
 from backwater._core import InputError
 from backwater.cli.exits import FAILED
 from backwater.cli.later import when_used
 from backwater.cli.options import WHAT
+from backwater.common import signals
 
 with when_used():
-    from backwater import api, terminal
+    from backwater import experiment as api
     from backwater.cli import experiment as runner
-    from backwater.judge import measured
+    from backwater.cli import terminal
+    from backwater.common import quantities
 
 
 FEWEST = 5
@@ -108,7 +109,7 @@ class Goal:
         if not undecided:
             return None
         count = max(FEWEST, 2 * now.seeds)
-        told = f"{done.name}: undecided with {terminal.plural(now.seeds, 'seed')}: {', '.join(undecided)}"
+        told = f"{done.name}: undecided with {quantities.some(now.seeds, 'seed')}: {', '.join(undecided)}"
         if (fixed := (done.manifest.get("seeds") or {}).get("fixed")) or count > MOST:
             terminal.say(f"{told}; " + ("its seeds are part of the set-up" if fixed else "and that is enough"))
             return None
@@ -129,7 +130,7 @@ class Round:
     @staticmethod
     def first(done: api.Results) -> Round:
         runs = [one.scenario.get("run", {}) for one in done.runs]
-        lengths = [{key: run[key] for key in LENGTHS if measured.as_number(run.get(key, 0), key)} for run in runs]
+        lengths = [{key: run[key] for key in LENGTHS if quantities.as_number(run.get(key, 0), key)} for run in runs]
         alike = bool(lengths) and all(one == lengths[0] for one in lengths)
         return Round((done.manifest.get("seeds") or {}).get("count", 1), lengths[0] if alike else {})
 
@@ -143,7 +144,7 @@ def times(length: Any, factor: int) -> str:
     """Multiplies a number of flows, or a time such as `"500 us"`."""
     if isinstance(length, int):
         return str(length * factor)
-    number, unit = measured.quantity(length) or (0.0, "s")
+    number, unit = quantities.quantity(length) or (0.0, "s")
     return json.dumps(f"{number * factor:.12g} {unit}")
 
 

@@ -19,9 +19,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from backwater.common.ranges import within
 from backwater.compute.computation import Computation, Values, duration, number, rate, size, whole
 from backwater.compute.hashed_queues import flow_collides
-from backwater.ranges import within
 
 PACKET_LEAST = 64
 """The smallest packet, bytes: as many of it as the buffer holds may a flow have."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from backwater.common.quantities import as_number
 from backwater.compute.sizes import Sizes
-from backwater.judge.measured import as_number
 
 Schema = dict[str, Any]
 Values = Mapping[str, float | None]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from backwater.arrays import Floats, Integers, np
+from backwater.common.arrays import Floats, Integers, np
 from backwater.compute.computation import Computation, Values, choice, duration, number, rate, sizes, whole
 from backwater.compute.fluid import ARRIVALS, gaps, trajectory
 from backwater.compute.sizes import Sizes

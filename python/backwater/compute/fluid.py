@@ -7,7 +7,7 @@ when they arrived. A heap of these sums has the next departure on top (`crates/p
 from __future__ import annotations
 
 from backwater import _core
-from backwater.arrays import Floats, Integers, np
+from backwater.common.arrays import Floats, Integers, np
 
 ARRIVALS = ["poisson", "log-normal"]
 

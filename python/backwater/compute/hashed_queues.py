@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from backwater.arrays import np
+from backwater.common.arrays import np
 from backwater.compute.computation import Computation, Values, number, whole
 
 AT_ONCE = 1 << 22

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from backwater.arrays import Floats, np
+from backwater.common.arrays import Floats, np
 from backwater.compute.computation import Computation, Values, choice, number, sizes, whole
 from backwater.compute.fluid import ARRIVALS, gaps, trajectory
 from backwater.compute.sizes import Sizes

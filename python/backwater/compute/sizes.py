@@ -12,9 +12,10 @@ import math
 from functools import cached_property, lru_cache
 from typing import Any
 
-from backwater import _core, suggest
-from backwater.arrays import Floats, np
-from backwater.judge.measured import as_number
+from backwater import _core
+from backwater.common import suggest
+from backwater.common.arrays import Floats, np
+from backwater.common.quantities import as_number
 
 PACKET = 1000.0
 """Payload of the packets that sizes are rounded up to, bytes."""

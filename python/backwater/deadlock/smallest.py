@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import highspy
 
 from backwater._core import Cycles
-from backwater.arrays import np
+from backwater.common.arrays import np
 
 TIE = 0.5
 """What all shares together weigh, in edges: less than one, so that they only decide between sets of one size."""

@@ -10,9 +10,9 @@ from typing import Any
 from rich.table import Table
 
 from backwater._core import InputError
+from backwater.common.quantities import some
 from backwater.deadlock.search import Deadlock, Elision, Turn, Waits
-from backwater.terminal import some
-from backwater.toml_text import toml_value
+from backwater.scenario.toml_text import toml_value
 
 SHOWN = 12
 """Most turns, or ports of a cycle, that are listed."""

@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass
 
 from backwater._core import InputError
-from backwater.arrays import Floats, Integers, np
+from backwater.common.arrays import Floats, Integers, np
+from backwater.common.percentiles import FEWEST, rank_of
 from backwater.hpcc.fct import Finished
 from backwater.hpcc.flows import BACKGROUND_PORT, INCAST_PORT
-from backwater.judge.measured import FEWEST, rank_of
 
 SIZE_ENDS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
 """Upper ends of the size bins of slowdown, the default of scenarios; a last bin takes the rest."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from backwater._core import InputError
 from backwater.hpcc import comparison, fct
-from backwater.results import Results
+from backwater.runs.results import Results
 
 SCHEMES = {"dctcp": "DCTCP", "dcqcn-vendor": "DCQCN", "timely": "TIMELY", "hpcc": "HPCC", "hpcc-pint": "HPCC-PINT"}
 PROFILE = "hpcc-sim"

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, disk
+from backwater import _core
 from backwater._core import InputError
-from backwater.arrays import np
+from backwater.common import disk
+from backwater.common.arrays import np
+from backwater.common.quantities import size, some
 from backwater.hpcc import control, flows, topology, units
 from backwater.hpcc.flows import Flow
 from backwater.hpcc.host_table import ACK_CLASS_GROUP
@@ -24,8 +26,7 @@ from backwater.hpcc.importer import LINK_DOWN_EPOCH_NS
 from backwater.hpcc.switch_table import K_MAX_KB, default_k, port_rates
 from backwater.hpcc.topology import Link, Network
 from backwater.hpcc.units import resolved
-from backwater.tables import NULL_U64, NUMPY
-from backwater.terminal import size, some
+from backwater.runs.tables import NULL_U64, NUMPY
 
 ORIGIN_NS = 2 * 10**9
 """Where time starts there, if the scenario does not say."""

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from backwater import disk
 from backwater._core import InputError
-from backwater.arrays import Array, Integers, np, pa, pc
+from backwater.common import disk
+from backwater.common.arrays import Array, Integers, np, pa, pc
 from backwater.hpcc.units import resolved
 from backwater.hpcc.words import INTEGER, rows, wrong
-from backwater.results import MANIFEST, Results, Run
+from backwater.runs.results import MANIFEST, Results, Run
 
 ADDRESS = re.compile(r"[0-9a-fA-F]{8}")
 FIRST_PORT = 10_000

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from backwater import _core, disk
+from backwater import _core
 from backwater._core import InputError
+from backwater.common import disk
+from backwater.common.quantities import size, some
 from backwater.hpcc import config, flows, topology, units
 from backwater.hpcc.flows import Flow
 from backwater.hpcc.host_table import host_section, some_of
 from backwater.hpcc.imported import Imported, aligned, listing
 from backwater.hpcc.switch_table import switch_section
 from backwater.hpcc.topology import Network
-from backwater.terminal import size, some
 
 MODE_OF = {"dctcp": 8, "dcqcn": 1, "hpcc": 3, "pint": 10, "timely": 7, "line-rate": 0}
 SCHEME_OF = {

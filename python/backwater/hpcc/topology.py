@@ -16,9 +16,9 @@ from decimal import Decimal
 from pathlib import Path
 
 from backwater._core import InputError
+from backwater.common.quantities import some
 from backwater.hpcc import units
 from backwater.hpcc.words import INTEGER, Words, number, shown
-from backwater.terminal import some
 
 NODES_MAX = 65_535  # Addresses carry 16 bits of a node's number.
 HOSTS_MAX = 60_000

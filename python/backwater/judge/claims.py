@@ -31,7 +31,7 @@ from backwater.judge import settled, words
 from backwater.judge.context import Context, Runs, leaves_of
 from backwater.judge.kinds import KINDS, Check, Expectation, is_never, most_of, nothing, parts_of, position
 from backwater.judge.measured import LEAVES
-from backwater.results import Results
+from backwater.runs.results import Results
 
 VERDICTS = ("pass", "part", "direction", "fail", "undecided", "unsettled", "vacuous", "fact", "refers", "not-run")
 DEFAULT_SCALES = ("quick", "paper")

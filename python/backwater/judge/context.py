@@ -12,7 +12,7 @@ from backwater.judge import courses, estimate
 from backwater.judge.estimate import Estimate
 from backwater.judge.measured import Measured, NoData, fill
 from backwater.judge.settled import Course
-from backwater.results import Results, Run
+from backwater.runs.results import Results, Run
 
 Point = tuple[tuple[str, Any], ...]
 Expression = Any

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from backwater.arrays import Array, np, pa, pc
+from backwater.common.arrays import Array, np, pa, pc
+from backwater.common.quantities import as_number
 from backwater.judge import settled
-from backwater.judge.measured import SAMPLED, Columns, NoData, as_number, sample_statistic, statistic
+from backwater.judge.measured import SAMPLED, Columns, NoData, sample_statistic, statistic
 from backwater.judge.settled import Course
-from backwater.results import Run
+from backwater.runs.results import Run
 
 RANDOM = ("background", "incast")
 """Workloads whose flows arrive again and again, as long as the run lasts."""

@@ -15,9 +15,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from backwater._core import InputError
+from backwater.common.quantities import as_number, quantity
 from backwater.judge.context import SEED, UNJUDGED, Context, NotAsAsked, NotRun, Point, Read, arithmetic, is_signed
 from backwater.judge.estimate import Estimate, exact, first_decided, of_share, seeds_to_decide
-from backwater.judge.measured import as_number, quantity
 from backwater.judge.numbers import between_words, number, told_estimate
 
 Expectation = dict[str, Any]

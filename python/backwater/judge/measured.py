@@ -11,8 +11,10 @@ from fractions import Fraction
 from typing import Any
 
 from backwater._core import InputError
-from backwater.arrays import Array, np, pa, pc
-from backwater.results import Run
+from backwater.common.arrays import Array, np, pa, pc
+from backwater.common.percentiles import FEWEST, rank_of
+from backwater.common.quantities import as_number
+from backwater.runs.results import Run
 
 # Kind of measurement to the selectors it takes.
 LEAVES: dict[str, tuple[str, ...]] = {
@@ -35,8 +37,6 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "scenario": ("class",),
     "result": (),
 }
-FEWEST = {"p99.99": 10_000, "p99.9": 1000, "p99": 200, "p95": 20}
-"""Flows or samples below which a percentile is no measurement; any other statistic needs one."""
 AT_ONCE = 4
 """Runs that are read at once. The columns of each may take hundreds of megabytes."""
 SAMPLED = {
@@ -47,13 +47,6 @@ SAMPLED = {
 """Measurements of bytes over time: their table, the column that tells those of a node apart, and that of the bytes."""
 LARGEST = ("ports", "capacity_bytes", "peak_bytes")
 """Columns of the table of MMUs whose largest value is taken; the others are added up."""
-
-UNITS = {
-    **{unit: 10.0**power for unit, power in (("ps", -12), ("ns", -9), ("us", -6), ("ms", -3), ("s", 0))},
-    **{f"{prefix}B": 1000.0**i for i, prefix in enumerate(("", "K", "M", "G", "T"))},
-    **{f"{prefix}iB": 1024.0 ** (i + 1) for i, prefix in enumerate(("K", "M", "G", "T"))},
-    **{f"{prefix}bps": 1000.0**i for i, prefix in enumerate(("", "K", "M", "G", "T"))},
-}
 
 PERCENTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]{1,6})?)")
 SHARE = re.compile(r"share(<=|>)([0-9]{1,18})")
@@ -186,10 +179,10 @@ class Columns:
         if "active_flows_distance" in leaf:
             return distance(histogram(run, leaf), histogram(runs[1], leaf))
         if "result" in leaf:
-            return as_number(run.summary["results"].get(leaf["result"]), f"{leaf['result']} of {run.label}")
+            return known(run.summary["results"].get(leaf["result"]), f"{leaf['result']} of {run.label}")
         kind = "summary" if "summary" in leaf else "scenario"
         path = leaf[kind].replace("[class]", f"[class={leaf.get('class')}]")
-        return as_number(follow(run.summary if kind == "summary" else run.scenario, path), f"{path} in {kind}.json")
+        return known(follow(run.summary if kind == "summary" else run.scenario, path), f"{path} in {kind}.json")
 
     def chosen(self, run: Run, leaf: dict[str, Any], column: str) -> Array:
         """Returns the times of counted flows of a class and a range of sizes.
@@ -343,11 +336,6 @@ def sample_statistic(values: Array, name: str) -> float:
     return statistic(values, name, "samples")
 
 
-def rank_of(percent: int | Fraction, n: int) -> int:
-    """Returns the index of the smallest value that at least this share of values do not exceed, in exact integers."""
-    return max(0, -(-percent * n // 100) - 1)
-
-
 def injected_within(sizes: Array, time: str, run: Run) -> float:
     """Returns the share of flows whose payload a host's link can send in this time."""
     if len(sizes) == 0:
@@ -376,7 +364,7 @@ def over_mmus(run: Run, leaf: dict[str, Any]) -> float:
         raise InputError(f"value {leaf}: there is no such MMU")
     values = table[leaf["mmus"]]
     value = (pc.max(values) if leaf["mmus"] in LARGEST else pc.sum(values)).as_py()
-    return as_number(value, f"{leaf['mmus']} of MMUs")
+    return known(value, f"{leaf['mmus']} of MMUs")
 
 
 def mean_pauses(run: Run, leaf: dict[str, Any]) -> float:
@@ -435,6 +423,13 @@ def distance(one: tuple[Array, Array], other: tuple[Array, Array]) -> float:
     return float(np.abs(shares[0] - shares[1]).max())
 
 
+def known(value: Any, what: str) -> float:
+    """Returns a value as a number. Raises `NoData` if there is none."""
+    if value is None:
+        raise NoData(what)
+    return as_number(value, what)
+
+
 def follow(value: Any, path: str) -> Any:
     """Follows a path such as `load[class=incast].offered_bps` or `workload.0.count`.
 
@@ -450,25 +445,3 @@ def follow(value: Any, path: str) -> Any:
         else:
             return None
     return value
-
-
-def as_number(value: Any, what: str) -> float:
-    """Returns a number, or a quantity as bytes, seconds or bits per second."""
-    if value is None:
-        raise NoData(what)
-    if isinstance(value, int | float):
-        return float(value)
-    if (parts := quantity(value)) is not None:
-        return parts[0] * UNITS[parts[1]]
-    raise InputError(f"{what}: {value!r} is no number")
-
-
-def quantity(value: Any) -> tuple[float, str] | None:
-    """Returns the number and the unit of `"325 KB"`, or None for anything else."""
-    if (
-        isinstance(value, str)
-        and (match := re.fullmatch(r"([0-9]{1,24}(?:\.[0-9]{1,12})?) *([A-Za-z]+)", value))
-        and match[2] in UNITS
-    ):
-        return float(match[1]), match[2]
-    return None

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from backwater._core import InputError
+from backwater.common.quantities import quantity
 from backwater.judge import claims
 from backwater.judge.context import SEED, Context, NotRun, Point, Runs, is_signed, point_of
 from backwater.judge.kinds import bounds
-from backwater.judge.measured import NoData, quantity
-from backwater.results import Results
+from backwater.judge.measured import NoData
+from backwater.runs.results import Results
 
 
 def read(results: Results) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backwater.arrays import Array, np
+from backwater.common.arrays import Array, np
 from backwater.judge import estimate
 from backwater.judge.estimate import Estimate
 from backwater.judge.numbers import number

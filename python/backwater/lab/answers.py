@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from backwater import suggest
 from backwater._core import InputError
+from backwater.common import suggest
 from backwater.lab import control
 
 OWN = ("mnt", "pid")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from backwater import capture
 from backwater._core import InputError
-from backwater.capture import Port
-from backwater.events import time_ps
+from backwater.runs import capture
+from backwater.runs.capture import Port
+from backwater.runs.events import time_ps
 
 ACTIONS = ("forward", "drop")
 """Actions of a watchdog on packets that a neighbour holds too long."""

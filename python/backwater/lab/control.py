@@ -22,8 +22,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from backwater import suggest
 from backwater._core import InputError
+from backwater.common import suggest
 
 NAMES = re.compile(r"@backwater-lab-([0-9]+)-([0-9]+)-([0-9]+)$", re.MULTILINE)
 CREDENTIALS = struct.Struct("3i")

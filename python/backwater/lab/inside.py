@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from backwater import signals
+from backwater.common import signals
 from backwater.lab import answers, realtime, told
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def captures_of(asked: dict[str, Any]) -> list[tuple[str, list[tuple[str, int, i
 
 def flows(asked: dict[str, Any], events: TextIO) -> int:
     """Runs the scenario's own flows, and writes the tables of the run into the directory `place`."""
-    from backwater import _core, writer
+    from backwater import _core
+    from backwater.runs import writer
 
     run, report = _core.lab_start(asked["scenario"], asked["divisor"], asked["logs"], apart(asked), captures_of(asked))
     answer_signals(lambda *_: run.cancel())
@@ -135,7 +136,7 @@ def programs(asked: dict[str, Any], events: TextIO) -> int:
 
 def measured(asked: dict[str, Any], events: TextIO) -> int:
     """Runs programs for the time of the scenario, and writes the tables of the run into the directory `place`."""
-    from backwater import writer
+    from backwater.runs import writer
 
     place, results = Path(asked["place"]), Path(asked["results"])
     lab = Lab(asked, measured=True)

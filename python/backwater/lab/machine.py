@@ -18,12 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from backwater import _core, disk
+from backwater import _core
 from backwater._core import InputError
-from backwater.arrays import pa, pq
+from backwater.common import disk
+from backwater.common.arrays import pa, pq
 from backwater.lab.outside import Options, pace, start, unfaithful
 from backwater.lab.programs import Programs, needs_dctcp
-from backwater.writer import Shipped
+from backwater.runs.writer import Shipped
 
 WHERE = re.compile(r"lab:([0-9]{1,6}(?:\.[0-9]{1,6})?)")
 """Form of `on` for the lab, with the rate of the fastest link in Mb/s."""

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from backwater import _core, signals
+from backwater import _core
 from backwater._core import InputError
-from backwater.capture import Port
+from backwater.common import signals
 from backwater.lab import control
 from backwater.lab.apart import Apart
 from backwater.lab.programs import Programs
+from backwater.runs.capture import Port
 
 LATE_SHARE = 0.05
 """Lateness of the 99th percentile of frames, as a share of the shortest hop, up to which a run is faithful."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from backwater import suggest
 from backwater._core import InputError
-from backwater.experiments import PROGRAMS
+from backwater.common import suggest
+from backwater.scenario.experiments import PROGRAMS
 
 OBEYED = {"bfc": "bfc", "flowsail": "flowsail", "per-flow": "flowsail", "none": None}
 """Backpressures whose pauses NICs may ignore, and the table of each that says so; None if there are no pauses."""

@@ -29,11 +29,12 @@ from typing import Any, Literal
 
 from rich.table import Table
 
-from backwater import _core, suggest
+from backwater import _core
 from backwater._core import InputError
+from backwater.common import suggest
+from backwater.common.quantities import percent, size, some, span
+from backwater.common.ranges import plain, within
 from backwater.plan.bcc_defaults import LAMBDA, PMAX
-from backwater.ranges import plain, within
-from backwater.terminal import percent, size, some, span
 
 SIZES = ("B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
 NUMBER = re.compile(

@@ -18,15 +18,15 @@ from typing import Any
 
 from rich.table import Table
 
-from backwater import disk
 from backwater._core import InputError
-from backwater.api import Experiment
-from backwater.judge.measured import Columns, NoData, as_number
+from backwater.common import disk
+from backwater.common.quantities import as_number, count, percent, size, span
+from backwater.common.signals import Stop
+from backwater.execute.sweep import Watch
+from backwater.experiment import Experiment
+from backwater.judge.measured import Columns, NoData
 from backwater.plan.bcc import Plan, whole
-from backwater.results import Results, Run
-from backwater.signals import Stop
-from backwater.sweep import Watch
-from backwater.terminal import count, percent, size, span
+from backwater.runs.results import Results, Run
 
 LOADS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 MEAN_FLOW = 1.7e6

@@ -20,14 +20,14 @@ from typing import Any
 
 from rich.table import Table
 
-from backwater import suggest
 from backwater._core import InputError
+from backwater.common import suggest
+from backwater.common.quantities import count, percent, size, span
 from backwater.compute import chip as chips
 from backwater.compute.bfc_switch import Switch, bits_for
 from backwater.compute.processor_sharing import exceeds, mean, queues_for
 from backwater.compute.sizes import Sizes
 from backwater.plan.flowsail import titled
-from backwater.terminal import count, percent, size, span
 
 QUEUES = (8, 16, 32, 64, 128)
 """Hardware queues of a port that are compared."""

@@ -23,10 +23,9 @@ from rich.table import Table
 
 from backwater import _core
 from backwater._core import InputError
-from backwater.judge.measured import as_number
-from backwater.ranges import within
-from backwater.results import Run
-from backwater.terminal import count, percent, size, span
+from backwater.common.quantities import as_number, count, percent, size, span
+from backwater.common.ranges import within
+from backwater.runs.results import Run
 
 ENTRY_BITS = 50
 """Most that the paper gives an entry, its fingerprint included."""

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from backwater.common.quantities import percent, size, some
 from backwater.judge.estimate import Estimate
 from backwater.judge.measured import size_range
 from backwater.judge.numbers import between_words, number
 from backwater.show.seeds import RunData
-from backwater.terminal import percent, size, some
 
 STATISTIC = "p99"
 NAMED = 4

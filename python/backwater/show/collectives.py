@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from backwater.arrays import Floats, np
+from backwater.common.arrays import Floats, np
+from backwater.common.quantities import as_number
 from backwater.judge.estimate import Estimate
 from backwater.judge.kinds import bounds
-from backwater.judge.measured import as_number
-from backwater.results import Run
+from backwater.runs.results import Run
 from backwater.show.seeds import estimate
 
 TIMES = 1000

@@ -17,12 +17,12 @@ from rich.table import Table
 from rich.text import Text
 
 from backwater._core import InputError
+from backwater.common.quantities import count, percent, size, span
 from backwater.judge.estimate import Estimate
 from backwater.judge.numbers import between_words, number
-from backwater.results import Results, Run, digest_of, without_seed
+from backwater.runs.results import Results, Run, digest_of, without_seed
 from backwater.show import answer, report, seeds
 from backwater.show.names import named
-from backwater.terminal import count, percent, size, span
 
 STATISTICS = ("mean", "p50", "p95", "p99")
 WIDTH = 100

@@ -7,13 +7,13 @@ from typing import Any
 
 from rich.table import Table
 
-from backwater import disk
 from backwater._core import InputError
-from backwater.arrays import Integers, np
+from backwater.common import disk
+from backwater.common.arrays import Integers, np
+from backwater.common.quantities import count, some
 from backwater.hpcc.comparison import PERCENTILES, Comparison, Estimate
 from backwater.hpcc.fct import Finished
 from backwater.show.compare import bin_name
-from backwater.terminal import count, some
 
 PICTURES = (".svg", ".png", ".pdf")
 

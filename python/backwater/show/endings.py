@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from backwater.results import Run
-from backwater.terminal import some, span
+from backwater.common.quantities import some, span
+from backwater.runs.results import Run
 
 SHOWN = 8
 """Most waits of a cycle that are listed."""

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from backwater.explain import Explained
-from backwater.terminal import size, some, span, tenths
+from backwater.common.quantities import size, some, span, tenths
+from backwater.runs.explain import Explained
 
 ROWS = 12
 """Most causes that are listed. The others share one line."""

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from backwater import disk
 from backwater._core import InputError
+from backwater.common import disk
 
 
 class Undrawn(Exception):

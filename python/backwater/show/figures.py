@@ -21,14 +21,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from backwater import disk
 from backwater._core import InputError
-from backwater.arrays import np
+from backwater.common import disk
+from backwater.common.arrays import np
+from backwater.common.quantities import quantity
+from backwater.common.quantities import size as bytes_words
 from backwater.hpcc.comparison import Comparison
-from backwater.judge.measured import quantity
 from backwater.show import series
 from backwater.show.failures import Failures
-from backwater.terminal import size as bytes_words
 
 
 @dataclass(frozen=True)

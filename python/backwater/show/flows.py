@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from backwater import kept
-from backwater.arrays import np
-from backwater.explain import Explained
-from backwater.results import Run
+from backwater.common.arrays import np
+from backwater.runs import kept
+from backwater.runs.explain import Explained
+from backwater.runs.results import Run
 from backwater.show import explained as words
 from backwater.show.network import packed
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from backwater.common.quantities import scaled, some, span
 from backwater.show import answer
 from backwater.show.answer import Entry
 from backwater.show.seeds import RunData
-from backwater.terminal import scaled, some, span
 
 RATES = [(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1.0, "b/s")]
 UNITS = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us")]

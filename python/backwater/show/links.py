@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from backwater.arrays import Floats, np
+from backwater.common.arrays import Floats, np
 from backwater.judge.context import SEED
-from backwater.results import Run
+from backwater.runs.results import Run
 
 SHOWN = 10
 """Links of each order."""

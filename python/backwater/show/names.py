@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backwater.results import Results, Run
+from backwater.runs.results import Results, Run
 
 
 def named(opened: Sequence[Results]) -> list[tuple[str, Run]]:

@@ -6,9 +6,9 @@ import base64
 import zlib
 from typing import Any
 
-from backwater.arrays import Array, np
-from backwater.judge.measured import as_number
-from backwater.results import Run
+from backwater.common.arrays import Array, np
+from backwater.common.quantities import as_number
+from backwater.runs.results import Run
 
 CELLS = 1_500_000
 """Directed links times spans of all recorded runs of a page, five bytes each before they are compressed."""

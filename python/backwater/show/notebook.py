@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from backwater.judge.numbers import number
 
 if TYPE_CHECKING:
-    from backwater.results import Results
+    from backwater.runs.results import Results
 
 RUNS_MAX = 30
 """Rows that are shown of more."""

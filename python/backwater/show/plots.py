@@ -10,7 +10,7 @@ from backwater._core import InputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from backwater.results import Results
+    from backwater.runs.results import Results
 
 
 class Plots:

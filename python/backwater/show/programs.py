@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from backwater.results import Run
-from backwater.terminal import count, scaled, span
+from backwater.common.quantities import count, scaled, span
+from backwater.runs.results import Run
 
 TABLE = "programs"
 METRICS = {

@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from backwater import disk
+from backwater.common import disk
 from backwater.judge import claims, panels
 from backwater.judge.context import SEED
-from backwater.results import CLAIMS, SUMMARY, Results, Run, without_seed
+from backwater.runs.results import CLAIMS, SUMMARY, Results, Run, without_seed
+from backwater.runs.staging import Staging
+from backwater.runs.tables import write_table
 from backwater.show import (
     answer,
     collectives,
@@ -29,8 +31,6 @@ from backwater.show import (
 )
 from backwater.show.failures import Failures
 from backwater.show.names import named
-from backwater.staging import Staging
-from backwater.tables import write_table
 
 SCRIPTS = (
     *(

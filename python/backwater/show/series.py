@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from backwater.arrays import Array, Floats, np, pa, pc
-from backwater.results import Run
+from backwater.common.arrays import Array, Floats, np, pa, pc
+from backwater.runs.results import Run
 
 STATISTICS = ("mean", "p50", "p95", "p99")
 LIST_SHOWN = 50

@@ -19,10 +19,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, disk, tables
+from backwater import _core
 from backwater._core import InputError
-from backwater.results import MANIFEST, TIMING, Results, Run, sealed
-from backwater.staging import CLAIM, Staging, clear, held, is_held, partial, remove
+from backwater.common import disk
+from backwater.runs import tables
+from backwater.runs.results import MANIFEST, TIMING, Results, Run, sealed
+from backwater.runs.staging import CLAIM, Staging, clear, held, is_held, partial, remove
 
 RESERVE = ".reserve"
 RESERVE_BYTES = 64 << 10

@@ -17,12 +17,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from backwater import disk, tables
 from backwater._core import InputError
-from backwater.arrays import pc
-from backwater.explain import Explained, Tail, receivers_of
-from backwater.results import MANIFEST, UNSEALED, Results, Run, parsed, sealed
-from backwater.staging import Staging
+from backwater.common import disk
+from backwater.common.arrays import pc
+from backwater.runs import tables
+from backwater.runs.explain import Explained, Tail, receivers_of
+from backwater.runs.results import MANIFEST, UNSEALED, Results, Run, parsed, sealed
+from backwater.runs.staging import Staging
 
 PARTS = {"explained": ".json", "waits": ".parquet", "rates": ".parquet"}
 

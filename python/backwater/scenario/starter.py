@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from backwater import _core, disk, suggest
+from backwater import _core
 from backwater._core import InputError
-from backwater.toml_text import toml_value
+from backwater.common import disk, suggest
+from backwater.scenario.toml_text import toml_value
 
 FILE = "scenario.toml"
 FLOWS = 200_000

@@ -19,15 +19,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-from backwater import _core, arrays, capture, events, memory
+from backwater import _core
+from backwater.common import arrays
+from backwater.common.ranges import THREADS_MAX
+from backwater.common.signals import Stop
 from backwater.compute import running
-from backwater.ranges import THREADS_MAX
-from backwater.results import Run
-from backwater.signals import Stop
-from backwater.writer import Shipped, Writer
+from backwater.execute import memory
+from backwater.runs import capture, events
+from backwater.runs.results import Run
+from backwater.runs.writer import Shipped, Writer
 
 if TYPE_CHECKING:
-    from backwater.cluster import Cluster, Remote
+    from backwater.execute.cluster import Cluster, Remote
     from backwater.lab.machine import LabRun, Machine
 
 MEMORY_SHARE = 0.8

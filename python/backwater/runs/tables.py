@@ -13,8 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypedDict
 
-from backwater import _core, suggest
-from backwater.arrays import np, pa, pq
+from backwater import _core
+from backwater.common import suggest
+from backwater.common.arrays import np, pa, pq
 
 SCHEMA_VERSION = "2"
 ROWS_PER_GROUP = 1 << 18  # 60 bytes a flow: 16 MB at a time.

@@ -7,17 +7,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater import _core, disk, sweep
-from backwater.capture import Wanted as Captured
-from backwater.events import Wanted
-from backwater.results import FORMAT, digest_of
-from backwater.signals import Stop
-from backwater.store import Store, is_kept, key_of
-from backwater.versions import commit
-from backwater.writer import Writer, build
+from backwater import _core
+from backwater.common import disk
+from backwater.common.signals import Stop
+from backwater.common.versions import commit
+from backwater.execute import sweep
+from backwater.execute.store import Store, is_kept, key_of
+from backwater.runs.capture import Wanted as Captured
+from backwater.runs.events import Wanted
+from backwater.runs.results import FORMAT, digest_of
+from backwater.runs.writer import Writer, build
 
 if TYPE_CHECKING:
-    from backwater.cluster import Cluster
+    from backwater.execute.cluster import Cluster
     from backwater.lab.machine import Machine
 
 RECORDED_TOGETHER = 32

@@ -19,19 +19,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, disk, experiments, kept, results, sweep, tails
-from backwater.capture import Wanted as Captured
-from backwater.cluster import connected
+from backwater import _core
+from backwater.common import disk
+from backwater.common.signals import Stop
 from backwater.compute.registry import SCHEMAS
 from backwater.deadlock import search as deadlock
-from backwater.events import Wanted
+from backwater.execute import sweep
+from backwater.execute.cluster import connected
+from backwater.execute.making import Making, make
+from backwater.execute.store import Store
 from backwater.judge import claims
-from backwater.making import Making, make
-from backwater.show import notebook, report
+from backwater.runs import kept, results
+from backwater.runs.capture import Wanted as Captured
+from backwater.runs.events import Wanted
+from backwater.scenario import experiments
+from backwater.scenario.toml_text import toml_key, toml_value
+from backwater.show import notebook, report, tails
 from backwater.show.plots import Plots
-from backwater.signals import Stop
-from backwater.store import Store
-from backwater.toml_text import toml_key, toml_value
 
 IN_PYTHON = "the dictionary"
 """Name in messages of a scenario that is in no file."""

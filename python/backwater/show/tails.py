@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 
-from backwater import explain
 from backwater._core import InputError
-from backwater.explain import Explained
-from backwater.results import Results, Run
+from backwater.runs import explain
+from backwater.runs.explain import Explained
+from backwater.runs.results import Results, Run
 from backwater.show import report
 from backwater.show.answer import Entry, Measurement
 

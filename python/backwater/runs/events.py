@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, disk, tables
-from backwater.arrays import pa
-from backwater.ranges import EVENTS_AT_MOST
+from backwater import _core
+from backwater.common import disk
+from backwater.common.arrays import pa
+from backwater.common.ranges import EVENTS_AT_MOST
+from backwater.runs import tables
 
 TABLES = (".parquet", ".arrow")
 TRACES = (".json", ".json.gz")

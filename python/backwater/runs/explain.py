@@ -14,8 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, disk, tables
-from backwater.arrays import np, pa, pc
+from backwater import _core
+from backwater.common import disk
+from backwater.common.arrays import np, pa, pc
+from backwater.runs import tables
 
 FLOWS_MAX = 20_000
 """Most flows that are followed. If there are more, the slowest are followed, and their number is reported."""

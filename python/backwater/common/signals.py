@@ -124,7 +124,7 @@ def exit_at_once(code: int) -> NoReturn:
     import sys
 
     # The module may be absent, or half imported.
-    if (forget_all := getattr(sys.modules.get("backwater.disk"), "forget_all", None)) is not None:
+    if (forget_all := getattr(sys.modules.get("backwater.common.disk"), "forget_all", None)) is not None:
         forget_all()
     os._exit(code)
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from backwater.arrays import pa
-from backwater.tables import Column
+from backwater.common.arrays import pa
+from backwater.runs.tables import Column
 
 TABLE = "summary"
 

@@ -17,13 +17,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, disk
+from backwater import _core
 from backwater._core import InputError
+from backwater.common import disk
 from backwater.compute.running import is_computation
-from backwater.results import Run, read_sealed, sealed
-from backwater.staging import remove
-from backwater.tables import SCHEMA_VERSION
-from backwater.writer import SCENARIO, build, identity_of, link_or_copy, text_of
+from backwater.runs.results import Run, read_sealed, sealed
+from backwater.runs.staging import remove
+from backwater.runs.tables import SCHEMA_VERSION
+from backwater.runs.writer import SCENARIO, build, identity_of, link_or_copy, text_of
 
 NAME = ".store"
 """What it is called beside run directories."""

@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter, sleep
+from typing import Any
 
-from backwater import results, sweep
-from backwater.api import Experiment
+from backwater.execute import sweep
+from backwater.runs import results
 
 TRIAL_S = 0.4
 TRIALS_MAX = 16
@@ -45,12 +46,12 @@ class Estimate:
     memory_mb: float
 
 
-def estimate(experiment: Experiment, threads: int | None = None) -> Estimate:
-    """Estimates every run.
+def estimate(plan: dict[str, Any], threads: int | None = None) -> Estimate:
+    """Estimates every run of a plan.
 
     It measures this machine's speed on one run of each scheme, with as many at once as later.
     """
-    jobs = sweep.jobs_of(experiment.plan)
+    jobs = sweep.jobs_of(plan)
     threads = min(sweep.threads_of(threads), max(1, len(jobs)))
     most = sorted((job.estimate["memory_mb"] for job in jobs), reverse=True)
     most_mb, together = sweep.memory_together_mb(), 1

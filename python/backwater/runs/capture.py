@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, disk, suggest
-from backwater.ranges import PACKETS_AT_MOST
+from backwater import _core
+from backwater.common import disk, suggest
+from backwater.common.ranges import PACKETS_AT_MOST
 
 END = ".pcapng"
 

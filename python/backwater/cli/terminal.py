@@ -1,4 +1,4 @@
-"""What the command line prints: numbers people can read, and progress."""
+"""What the command line prints, and progress."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table as Table  # For commands, which get it from here.
 from rich.text import Text
 
-from backwater.sweep import Job, Watch
+from backwater.common.quantities import count, percent, span
+from backwater.execute.sweep import Job, Watch
 
 PLAIN: Any = {"highlight": False, "markup": False, "emoji": False}
 """Names are shown as they are: brackets and colons in them mean nothing."""
@@ -50,58 +51,6 @@ VERDICT_STYLE = {
     **dict.fromkeys(("part", "direction", "undecided", "unsettled", "vacuous"), "yellow"),
     **dict.fromkeys(("fact", "refers", "not-run"), "dim"),
 }
-
-
-def count(n: float | None) -> str:
-    """Writes 12345 as 12,345 and 12345678 as 12.3 M."""
-    if n is None:
-        return "-"
-    for scale, unit in ((1e9, " G"), (1e6, " M")):
-        if n >= scale:
-            return f"{n / scale:.3g}{unit}" if n < 1000 * scale else f"{n / scale:,.0f}{unit}"
-    return f"{n:,.0f}"
-
-
-def some(n: int, thing: str, ending: str = "s") -> str:
-    """Writes `1 flow` or `2,000 flows`."""
-    return f"{n:,} {thing}{'' if n == 1 else ending}"
-
-
-def scaled(value: float, units: list[tuple[float, str]]) -> str:
-    for scale, unit in units:
-        if abs(value) >= scale:
-            return f"{value / scale:.3g} {unit}"
-    return f"{value / units[-1][0]:.3g} {units[-1][1]}"
-
-
-def size(n: float) -> str:
-    """Writes bytes with a decimal unit."""
-    return scaled(n, [(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B")])
-
-
-def percent(share: float, digits: int = 0) -> str:
-    """0.123 as 12 %, or with so many digits behind the point."""
-    return f"{100 * share:.{digits}f} %"
-
-
-def tenths(share: float) -> str:
-    """To a tenth of a percent, as on the page (`pieces.js`): what is not 0 or 1 does not read so."""
-    if share in (0, 1):
-        return percent(share)
-    if share < 0.0005:
-        return "< 0.1 %"
-    return "> 99.9 %" if share > 0.9995 else percent(share, 1)
-
-
-def span(seconds: float) -> str:
-    if seconds >= 120:
-        minutes = round(seconds / 60)
-        return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
-    return scaled(seconds, [(1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")])
-
-
-def plural(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def say(line: str) -> None:

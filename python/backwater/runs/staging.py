@@ -16,8 +16,8 @@ import os
 import shutil
 from pathlib import Path
 
-from backwater import disk
 from backwater._core import InputError
+from backwater.common import disk
 
 CLAIM = "unfinished.json"
 held: set[Path] = set()

@@ -23,11 +23,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from backwater import suggest, summaries, tables
 from backwater._core import InputError
-from backwater.arrays import pa
-from backwater.disk import sha256
-from backwater.explain import Explained, Progress, Tail, again, numbered
+from backwater.common import suggest
+from backwater.common.arrays import pa
+from backwater.common.disk import sha256
+from backwater.runs import summaries, tables
+from backwater.runs.explain import Explained, Progress, Tail, again, numbered
 
 FORMAT = 2
 UNSEALED = 1
@@ -170,9 +171,9 @@ class Run:
     def explain_flows(
         self, flows: pa.Table, *, tail: Tail | None = None, progress: Progress | None = None
     ) -> Explained:
-        """Explains the flows of these rows of the table `flows`. `backwater.explain.slowest` selects such rows.
+        """Explains the flows of these rows of the table `flows`. `backwater.runs.explain.slowest` selects such rows.
 
-        `tail` says how they were selected, if they are a tail (`backwater.explain.tail_of`).
+        `tail` says how they were selected, if they are a tail (`backwater.runs.explain.tail_of`).
         """
         if self.entry.get("cut_short"):
             raise refused(self.path, "was stopped before its end: it cannot be run to the same point again")

@@ -1,4 +1,4 @@
-"""Writes `docs/api.md` from the docstrings: `python -m backwater.apipage FILE`."""
+"""Writes `docs/api.md` from the docstrings: `python tools/apipage.py FILE`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import backwater
-from backwater.explain import Explained
+from backwater.runs.explain import Explained
 from backwater.show.plots import Plots
 
 SHOWN = (backwater.Experiment, backwater.Results, backwater.Run, Plots, Explained, backwater.InputError)

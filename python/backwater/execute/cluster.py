@@ -17,10 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater import _core, memory, writer
+from backwater import _core
 from backwater._core import InputError
 from backwater.compute import running
-from backwater.writer import Shipped
+from backwater.execute import memory
+from backwater.runs import writer
+from backwater.runs.writer import Shipped
 
 if TYPE_CHECKING:
     from backwater.lab.machine import Machine

@@ -11,7 +11,7 @@ import re
 from decimal import Decimal
 
 from backwater._core import InputError
-from backwater.toml_text import toml_value
+from backwater.scenario.toml_text import toml_value
 
 NUMBER = re.compile(r"(-?[0-9]{1,18}(?:\.[0-9]{1,12})?(?:[eE][-+]?[0-9]{1,2})?) *([A-Za-z]{0,6})")
 STEPS_MAX = 10_000

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from backwater import suggest
 from backwater._core import InputError
-from backwater.toml_text import toml_key, toml_value
+from backwater.common import suggest
+from backwater.scenario.toml_text import toml_key, toml_value
 
 CLAIMS = ".claims.toml"
 """Ending of a claims file."""
@@ -42,7 +42,7 @@ LISTED = "`backwater list experiments` lists them"
 
 def root() -> Path:
     """Returns the directory of the published experiments, which has a directory for each paper."""
-    root = Path(__file__).parent / "experiments"
+    root = Path(__file__).parent.parent / "experiments"
     if not root.is_dir():
         raise InputError(f"{root}: the published experiments are not there")
     return root

@@ -1,0 +1,129 @@
+"""The ledger of claims: the verdict on each, stored as data.
+
+`backwater reproduce ID --ledger FILE` replaces the rows of the experiments it ran and leaves the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from backwater._core import InputError
+from backwater.common import disk
+from backwater.runs.results import Results
+from backwater.scenario import experiments
+
+FORMAT = 2
+LEDGER = "ledger.json"
+SMOKE = "smoke-"
+
+Row = dict[str, Any]
+
+
+def rows(experiment: str, results: Results, command: str) -> list[Row]:
+    """Returns a row for each claim of an experiment that this command ran."""
+    seeds = sorted({run.scenario["seed"] for run in results.runs})
+    common = {
+        "experiment": experiment,
+        "seeds": seeds,
+        "hops_per_seed": sum(run.summary.get("packet_hops", 0) for run in results.runs) // max(len(seeds), 1),
+        "scale": results.manifest["scale"],
+        "command": command,
+        "version": results.manifest["version"],
+        "commit": results.manifest.get("commit"),
+        "simulation": this().identity,
+    }
+    return [row | common for row in results.claims]
+
+
+class Simulator(NamedTuple):
+    """What a simulator computes, whatever its version."""
+
+    identity: str
+    """16 hex digits of SHA-256 over `runs`."""
+    runs: dict[str, str]
+    """Digest of each run of the smoke experiments, by experiment and label."""
+
+
+@cache
+def this() -> Simulator:
+    """Runs the smoke experiments. Returns what this simulator computes."""
+    from backwater.experiment import Experiment
+
+    smoke = {name: path for name, path in experiments.known().items() if name.startswith(SMOKE)}
+    runs = {
+        f"{name}: {run.label}": run.digest for name, path in smoke.items() for run in Experiment(path).simulate().runs
+    }
+    return Simulator(hashlib.sha256(json.dumps(runs, sort_keys=True).encode()).hexdigest()[:16], runs)
+
+
+def outdated(path: Path) -> set[str]:
+    """Returns the experiments of a ledger whose rows a simulator with other results made.
+
+    A run that was added to the smoke experiments later changes no result.
+    """
+    ledger, now = parsed(path), this().runs
+    same = {name for name, runs in ledger["simulations"].items() if runs.items() <= now.items()}
+    return {row["experiment"] for row in ledger["rows"] if row["simulation"] not in same}
+
+
+def read(path: Path) -> list[Row]:
+    """Reads the rows of a ledger. There are none if the file does not exist.
+
+    # Errors
+    `InputError` where the file is not a ledger.
+    """
+    return parsed(path)["rows"]
+
+
+def parsed(path: Path) -> dict[str, Any]:
+    """Reads a ledger: its `rows`, and under `simulations`, by identity, the runs of each simulator that made a row."""
+    if not path.exists():
+        return {"simulations": {}, "rows": []}
+    try:
+        ledger = json.loads(path.read_text(encoding="utf-8"))
+        if ledger["format"] != FORMAT:
+            raise InputError(f"{path}: format {ledger['format']}: expected {FORMAT}")
+        return {"simulations": dict(ledger["simulations"]), "rows": [dict(row) for row in ledger["rows"]]}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as a ledger: {error}: expected a file that --ledger wrote") from error
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path}: not a ledger: expected a file that --ledger wrote") from error
+
+
+def merge(path: Path, new: list[Row]) -> None:
+    """Replaces the rows of these experiments in the ledger, in the order of papers and figures."""
+    old = parsed(path)
+    again = {row["experiment"] for row in new}
+    kept = [row for row in old["rows"] if row["experiment"] not in again]
+    before = {row["claim"]: row for row in old["rows"]}
+    new = [row | {"history": history(before.get(row["claim"]), row)} for row in new]
+    order = {name: i for i, name in enumerate(in_order())}
+    merged = sorted(kept + new, key=lambda row: order.get(row["experiment"], len(order)))
+    used = {row["simulation"] for row in merged}
+    simulations = {name: runs for name, runs in old["simulations"].items() if name in used}
+    if new:
+        simulations[this().identity] = this().runs
+    text = json.dumps({"format": FORMAT, "simulations": simulations, "rows": merged}, indent=1, ensure_ascii=False)
+    with disk.errors(path):
+        disk.write_whole(path, text + "\n")
+
+
+def history(before: Row | None, now: Row) -> list[Row]:
+    """Returns the earlier verdicts of a claim, oldest first: those that were followed by another one."""
+    if before is None:
+        return []
+    earlier: list[Row] = before.get("history", [])
+    if before["verdict"] == now["verdict"]:
+        return earlier
+    return [*earlier, {key: before[key] for key in ("verdict", "measured", "scale", "version", "commit")}]
+
+
+def in_order() -> list[str]:
+    """Returns the experiments by paper, then by figure."""
+    papers = {paper: i for i, paper in enumerate(experiments.PAPERS)}
+    known = experiments.known()
+    return sorted(known, key=lambda name: papers.get(known[name].parent.name, len(papers)))

@@ -1,0 +1,1 @@
+"""Runs experiments: which runs, how many at once, on which machines, and what is reused."""

@@ -1,0 +1,1 @@
+"""Run directories: their tables, summaries and stored explanations, written and read."""
