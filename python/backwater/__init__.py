@@ -11,31 +11,62 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from backwater._core import InputError, version
+    from backwater.execute.estimate import Estimate
+    from backwater.execute.sweep import Watch
     from backwater.experiment import Experiment, Results
-    from backwater.runs.results import Run
+    from backwater.runs.joined import Runs
+    from backwater.runs.run import Run
+    from backwater.scenario import sizes, topology, typed, units, workload
+    from backwater.scenario.schemes import Scheme, schemes
 
     __version__ = version
 
-__all__ = ["Experiment", "InputError", "Results", "Run", "version"]
+__all__ = [
+    "Estimate",
+    "Experiment",
+    "InputError",
+    "Results",
+    "Run",
+    "Runs",
+    "Scheme",
+    "Watch",
+    "schemes",
+    "sizes",
+    "topology",
+    "typed",
+    "units",
+    "version",
+    "workload",
+]
 
 HOMES = {
+    "Estimate": "execute.estimate",
     "Experiment": "experiment",
     "InputError": "_core",
     "Results": "experiment",
-    "Run": "runs.results",
+    "Run": "runs.run",
+    "Runs": "runs.joined",
+    "Scheme": "scenario.schemes",
+    "Watch": "execute.sweep",
     "__version__": "_core",
+    "schemes": "scenario.schemes",
     "version": "_core",
 }
 """The modules of the names above, imported when one is used: the command line hears signals before that."""
+MODULES = ("sizes", "topology", "typed", "units", "workload")
+"""Modules of `scenario` that are public under their own names."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOMES:
+    if name in MODULES:
+        found: Any = import_module(f"{__name__}.scenario.{name}")
+    elif name in HOMES:
+        found = getattr(import_module(f"{__name__}.{HOMES[name]}"), name.strip("_"))
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{HOMES[name]}"), name.strip("_"))
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *HOMES]
+    return [*globals(), *HOMES, *MODULES]

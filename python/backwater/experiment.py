@@ -7,13 +7,15 @@ True
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import shlex
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -24,16 +26,19 @@ from backwater.common import disk
 from backwater.common.signals import Stop
 from backwater.compute.registry import SCHEMAS
 from backwater.deadlock import search as deadlock
+from backwater.execute import estimate as estimates
 from backwater.execute import sweep
 from backwater.execute.cluster import connected
+from backwater.execute.estimate import Estimate
 from backwater.execute.making import Making, make
 from backwater.execute.store import Store
 from backwater.judge import claims
-from backwater.runs import kept, results
+from backwater.runs import kept, manifest, results
 from backwater.runs.capture import Wanted as Captured
 from backwater.runs.events import Wanted
-from backwater.scenario import experiments
+from backwater.scenario import experiments, resolved
 from backwater.scenario.toml_text import toml_key, toml_value
+from backwater.scenario.units import Duration, Quantity, spelled
 from backwater.show import notebook, report, tails
 from backwater.show.plots import Plots
 
@@ -53,6 +58,9 @@ def changed(
         raise _core.InputError(f"seed={seed}, seeds={seeds}: expected one of them")
     given = {"seed": seed, "seeds.count": seeds}
     changes = {key: value for key, value in given.items() if value is not None}
+    for table in (vary, sets):
+        if table is not None and not isinstance(table, Mapping):
+            raise _core.InputError(f"{table!r}: expected keys and their values, such as {{'switch.queues': 64}}")
     axes = {f"sweep.{key}": in_turn(key, values) for key, values in (vary or {}).items()}
     return [
         f"{key}={toml_value(value, key)}" for key, value in {**changes, **axes, **(sets or {}), **more_sets}.items()
@@ -72,10 +80,72 @@ def in_turn(key: str, values: Iterable[Any]) -> list[Any]:
 
 def meant(value: Any) -> Any:
     """Removes rounding errors from the last digits of a float. Anything else stays as it is."""
-    if isinstance(value, float):
+    if isinstance(value, float) and not isinstance(value, Quantity):
         plain = float(f"{value:.12g}")
         return plain if abs(plain - value) <= 8 * sys.float_info.epsilon * abs(value) else value
     return value
+
+
+@contextlib.contextmanager
+def python_words() -> Iterator[None]:
+    """Within, an error about a change of a scenario is told as it was given in Python, not as `--set`."""
+    try:
+        yield
+    except _core.InputError as error:
+        place = error.place or ""
+        if not place.startswith("--set "):
+            raise
+        key, _, value = place.removeprefix("--set ").partition("=")
+        swept = key.removeprefix("sweep.")
+        given = f"vary: {swept} = {value}" if swept != key else f"{'seeds' if key == 'seeds.count' else key} = {value}"
+        problem = error.problem or ""
+        about = (
+            f"{error.key} = {error.value}" if error.key and error.key not in (key, swept, f'sweep."{swept}"') else ""
+        )
+        told = ": ".join(part for part in (given, about, problem) if part)
+        told = told.replace("`backwater list schemes`", "`backwater.schemes()`")
+        again = _core.InputError(f"{told} (run {error.run})" if error.run else told)
+        again.place, again.file, again.key, again.value = given, error.file, error.key, error.value
+        again.problem, again.run = error.problem, error.run
+        raise again from None
+
+
+class Shares(sweep.Watch):
+    """Tells a function the share of all runs that is done."""
+
+    def __init__(self, tell: Callable[[float], None], other: sweep.Watch) -> None:
+        self.tell, self.other = tell, other
+
+    def on_found(self, job: sweep.Job) -> None:
+        self.other.on_found(job)
+
+    def on_start(self, job: sweep.Job) -> None:
+        self.other.on_start(job)
+
+    def on_tick(self, jobs: list[sweep.Job]) -> None:
+        self.other.on_tick(jobs)
+        self.tell(sum(job.expected_hops * job.share_done for job in jobs) / sum(job.expected_hops for job in jobs))
+
+    def on_done(self, job: sweep.Job) -> None:
+        self.other.on_done(job)
+
+
+@contextlib.contextmanager
+def watching(progress: bool | Callable[[float], None], watch: sweep.Watch | None) -> Iterator[sweep.Watch]:
+    """Yields who is told of progress: `watch`, and a function or a bar."""
+    other = watch or sweep.Watch()
+    if callable(progress):
+        yield Shares(progress, other)
+        progress(1.0)
+    elif progress:
+        from rich.progress import Progress
+
+        with Progress() as bars:
+            task = bars.add_task("runs", total=1.0)
+            yield Shares(lambda share: bars.update(task, completed=share), other)
+            bars.update(task, completed=1.0)
+    else:
+        yield other
 
 
 class Keeper:
@@ -88,9 +158,9 @@ class Keeper:
 class Results(results.Results):
     """The runs of one experiment: their tables, claims, figures and report.
 
-    `Results("runs/fig9")` reads a run directory, and `results["BFC"]` is one of its runs. A notebook shows a table of
-    the runs. `pyarrow.table(results)`, `polars.DataFrame(results)` and other readers of the Arrow stream get the table
-    `summary`.
+    `Results("runs/fig9")` reads a run directory, `results["BFC"]` is every seed and point of BFC, and a loop over it
+    goes through its runs. A notebook shows a table of them. `pyarrow.table(results)`, `polars.DataFrame(results)` and
+    other readers of the Arrow stream get the table `summary`.
     """
 
     @cached_property
@@ -100,12 +170,6 @@ class Results(results.Results):
 
     def _repr_html_(self) -> str:
         return notebook.results(self)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.table("summary").__arrow_c_stream__(requested_schema)
-
-    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> object:
-        return self.table("summary").__dataframe__(nan_as_null, allow_copy)
 
     def keep(self, keeper: Keeper) -> None:
         """Keeps a temporary directory alive as long as these results or any of their runs."""
@@ -183,8 +247,50 @@ class Experiment:
         sets: Mapping[str, Any] | None = None,
         **more_sets: Any,
     ) -> None:
-        changes = changed(seed, seeds, vary, sets, more_sets)
-        self._open(source if isinstance(source, Mapping) else Path(source), changes, scale)
+        with python_words():
+            changes = changed(seed, seeds, vary, sets, more_sets)
+            self._open(source if isinstance(source, Mapping) else Path(source), changes, scale)
+
+    @classmethod
+    def of(
+        cls,
+        topology: Mapping[str, Any],
+        workload: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        *,
+        schemes: str | Sequence[str] = "bfc",
+        duration: Duration,
+        warmup: Duration | None = None,
+        name: str | None = None,
+        seed: int | None = None,
+        seeds: int | None = None,
+        vary: Mapping[str, Iterable[Any]] | None = None,
+        sets: Mapping[str, Any] | None = None,
+        **more_sets: Any,
+    ) -> Experiment:
+        """Returns the experiment of a network, its traffic and schemes.
+
+        `topology` and `workload` are tables of a scenario, such as those that `backwater.topology` and
+        `backwater.workload` make. Traffic arrives for `duration`. Flows that arrive within `warmup` are not counted.
+        Several `schemes` are varied. The rest is as for `Experiment`.
+
+        >>> from backwater import sizes, topology, units, workload
+        >>> net = topology.single_switch(hosts=4, rate=100 * units.Gbps, delay=1 * units.us)
+        >>> traffic = workload.background(sizes=sizes.fixed(10 * units.KB), load=0.5, load_of="receivers")
+        >>> Experiment.of(net, traffic, schemes=["bfc", "dctcp"], duration=100 * units.us, seeds=2).labels
+        ['bfc.seed=1', 'bfc.seed=2', 'dctcp.seed=1', 'dctcp.seed=2']
+
+        # Errors
+        `InputError` if the scenario is wrong.
+        """
+        workloads = [workload] if isinstance(workload, Mapping) else list(workload)
+        one = [schemes] if isinstance(schemes, str) else list(schemes)
+        run = {"duration": spelled(duration, "s")}
+        run |= {} if warmup is None else {"warmup": spelled(warmup, "s")}
+        source: dict[str, Any] = {} if name is None else {"name": name}
+        source |= {"scheme": one[0]} if len(one) == 1 else {}
+        source |= {"topology": dict(topology), "workload": [dict(one) for one in workloads], "run": run}
+        varied = dict(vary or {}) | ({"scheme": one} if len(one) != 1 else {})
+        return cls(source, seed=seed, seeds=seeds, vary=varied, sets=sets, **more_sets)
 
     @classmethod
     def from_arguments(cls, path: Path, sets: list[str], scale: str | None) -> Experiment:
@@ -228,12 +334,14 @@ class Experiment:
         other = Experiment.__new__(Experiment)
         instead = ("seed=", "seeds.") if seed is not None or seeds is not None else ()
         kept = [change for change in self.sets if not change.startswith(instead)]
-        changes = [*kept, *changed(seed, seeds, vary, sets, more_sets)]
-        other._open(self.source, changes, scale or self.plan["scale"] or None)
+        with python_words():
+            changes = [*kept, *changed(seed, seeds, vary, sets, more_sets)]
+            other._open(self.source, changes, scale or self.plan["scale"] or None)
         return other
 
     def __repr__(self) -> str:
-        return f"Experiment({str(self.path)!r}, runs={self.labels})"
+        labels = self.labels
+        return f"Experiment({str(self.path)!r}: {', '.join(labels) if len(labels) <= 3 else f'{len(labels)} runs'})"
 
     def _repr_html_(self) -> str:
         return notebook.experiment(self.name, self.plan)
@@ -274,8 +382,54 @@ class Experiment:
         """One resolved scenario for each configuration, by label without the seed."""
         first: dict[str, dict[str, Any]] = {}
         for run in self.plan["runs"]:
-            first.setdefault(results.without_seed(run["label"], run["params"]), run["scenario"])
+            first.setdefault(manifest.without_seed(run["label"], run["params"]), run["scenario"])
         return first
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns a scenario with the same runs, with your changes and every default in it.
+
+        `Experiment` takes it, here and elsewhere: what files held is in it, too. If there are several runs that differ
+        in more than their seed, each is a variant, called by its label.
+        """
+        seeds = list(dict.fromkeys(run["params"].get("seed") for run in self.plan["runs"]))
+        return resolved.joined(list(self.networks.items()), [seed for seed in seeds if seed is not None])
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes `to_dict()` as a scenario file, which `backwater run` takes. `force` replaces an existing file.
+
+        # Errors
+        `InputError` if the file exists or cannot be written.
+        """
+        place = Path(path)
+        if place.exists() and not force:
+            raise _core.InputError(f"{place}: exists: expected another name, or force=True")
+        lines = [f"{toml_key(key)} = {toml_value(value, key)}\n" for key, value in self.to_dict().items()]
+        with disk.errors(place):
+            disk.write_whole(place, "".join(lines))
+
+    def estimate(self, threads: int | None = None) -> Estimate:
+        """Estimates flows, packet-hops, time and memory of every run, and of all together on this machine.
+
+        It measures this machine's speed, which takes a second or two.
+
+        # Errors
+        `InputError` if `threads` is out of range.
+        """
+        return estimates.estimate(self.plan, threads)
+
+    def check(self, out: str | os.PathLike[str] | None = None, *, force: bool = False) -> None:
+        """Checks what `run` would refuse before its first run: its directory `out`, as well.
+
+        # Errors
+        `InputError` if `out` exists or cannot be written.
+        """
+        if out is None:
+            return
+        place = Path(out)
+        if place.exists() and not force:
+            raise _core.InputError(f"{place}: exists: expected another name, or force=True")
+        with disk.errors(place), disk.scratch(place):
+            pass
 
     def deadlock(self, failures: str = "0", *, seconds: float = deadlock.SECONDS) -> dict[str, deadlock.Deadlock]:
         """Finds cycles of pauses in each network of `networks`, and the smallest set of turns to elide.
@@ -297,8 +451,10 @@ class Experiment:
         threads: int | None = None,
         force: bool = False,
         watch: sweep.Watch | None = None,
+        progress: bool | Callable[[float], None] = False,
         store: str | os.PathLike[str] | None = None,
         on: str | None = None,
+        stop: Stop | None = None,
     ) -> Results:
         """Runs the experiment and writes its run directory `out`.
 
@@ -308,6 +464,9 @@ class Experiment:
         Finished runs are cached in the directory `store`, and reused from there. `on` is a cluster to run on, such as
         `dask://HOST:PORT` or `slurm:8`.
 
+        `progress=True` shows a bar. A function is called several times a second with the share that is done, 0 to 1.
+        `watch` is told of each run: see `backwater.Watch`.
+
         If you interrupt it, finished runs are kept in `Results.path`, and `Results.interrupted` is True. The same call
         then continues from there.
 
@@ -315,7 +474,8 @@ class Experiment:
         `InputError` if `out` exists or cannot be written. Also if claims or report cannot be written; then the runs are
         kept.
         """
-        done = self.simulate(out, threads=threads, force=force, watch=watch, store=store, on=on)
+        with watching(progress, watch) as watched:
+            done = self.simulate(out, threads=threads, force=force, watch=watched, stop=stop, store=store, on=on)
         if not done.interrupted:
             try:
                 done.explain_tails()
@@ -324,6 +484,21 @@ class Experiment:
                 n = len(done.runs)
                 raise _core.InputError(f"{error}\n{n} of {n} runs were finished and are kept in {done.path}") from error
         return done
+
+    async def run_async(self, out: str | os.PathLike[str] | None = None, **options: Any) -> Results:
+        """Runs the experiment as `run` does, while other coroutines go on. `options` are those of `run`.
+
+        If the task is cancelled, the runs in progress stop, and finished ones are kept in `out`.
+        """
+        stop = Stop()
+        work = asyncio.get_running_loop().run_in_executor(None, lambda: self.run(out, stop=stop, **options))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            stop.ask()
+            with contextlib.suppress(KeyboardInterrupt):
+                await asyncio.wait([work])
+            raise
 
     def simulate(
         self,

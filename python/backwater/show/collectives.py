@@ -16,7 +16,7 @@ from backwater.common.arrays import Floats, np
 from backwater.common.quantities import as_number
 from backwater.judge.estimate import Estimate
 from backwater.judge.kinds import bounds
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 from backwater.show.seeds import estimate
 
 TIMES = 1000

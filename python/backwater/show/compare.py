@@ -20,7 +20,9 @@ from backwater._core import InputError
 from backwater.common.quantities import count, percent, size, span
 from backwater.judge.estimate import Estimate
 from backwater.judge.numbers import between_words, number
-from backwater.runs.results import Results, Run, digest_of, without_seed
+from backwater.runs.manifest import without_seed
+from backwater.runs.results import Results, digest_of
+from backwater.runs.run import Run
 from backwater.show import answer, report, seeds
 from backwater.show.names import named
 

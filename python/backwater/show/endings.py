@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from backwater.common.quantities import some, span
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 
 SHOWN = 8
 """Most waits of a cycle that are listed."""

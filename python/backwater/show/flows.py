@@ -8,7 +8,7 @@ from typing import Any
 from backwater.common.arrays import np
 from backwater.runs import kept
 from backwater.runs.explain import Explained
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 from backwater.show import explained as words
 from backwater.show.network import packed
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from backwater.common.arrays import Floats, np
 from backwater.judge.context import SEED
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 
 SHOWN = 10
 """Links of each order."""

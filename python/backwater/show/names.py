@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backwater.runs.results import Results, Run
+from backwater.runs.results import Results
+from backwater.runs.run import Run
 
 
 def named(opened: Sequence[Results]) -> list[tuple[str, Run]]:

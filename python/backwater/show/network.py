@@ -8,7 +8,7 @@ from typing import Any
 
 from backwater.common.arrays import Array, np
 from backwater.common.quantities import as_number
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 
 CELLS = 1_500_000
 """Directed links times spans of all recorded runs of a page, five bytes each before they are compressed."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backwater.common.quantities import count, scaled, span
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 
 TABLE = "programs"
 METRICS = {

@@ -13,7 +13,9 @@ from typing import Any
 from backwater.common import disk
 from backwater.judge import claims, panels
 from backwater.judge.context import SEED
-from backwater.runs.results import CLAIMS, SUMMARY, Results, Run, without_seed
+from backwater.runs.manifest import without_seed
+from backwater.runs.results import CLAIMS, SUMMARY, Results
+from backwater.runs.run import Run
 from backwater.runs.staging import Staging
 from backwater.runs.tables import write_table
 from backwater.show import (

@@ -12,7 +12,7 @@ from typing import Any
 from backwater.judge.context import SEED
 from backwater.judge.estimate import Estimate, jackknife
 from backwater.judge.kinds import bounds
-from backwater.runs.results import without_seed
+from backwater.runs.manifest import without_seed
 
 STATISTICS = ("mean", "p50", "p95", "p99")
 COUNTED = {"flows", "drops"}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backwater.common.arrays import Array, Floats, np, pa, pc
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 
 STATISTICS = ("mean", "p50", "p95", "p99")
 LIST_SHOWN = 50

@@ -10,7 +10,8 @@ import contextlib
 from backwater._core import InputError
 from backwater.runs import explain
 from backwater.runs.explain import Explained
-from backwater.runs.results import Results, Run
+from backwater.runs.results import Results
+from backwater.runs.run import Run
 from backwater.show import report
 from backwater.show.answer import Entry, Measurement
 
@@ -41,7 +42,7 @@ def explained(done: Results) -> list[Explained]:
         return []
     told = []
     for entry in ends(found):
-        run = done[entry.label]
+        run = done.run(entry.label)
         if not can_explain(run) or cost(run) > left:
             continue
         left -= cost(run)
