@@ -131,7 +131,7 @@ format: $(VENV)/.packages ## format everything
 	$(BIN)/ruff check --fix python tests tools
 
 results: setup ## docs/results/*.md from the ledger and its prose
-	$(BIN)/python tools/ledger_pages.py docs/results
+	$(BIN)/python tools/site/ledger_pages.py docs/results
 
 api: setup ## docs/api.md from the docstrings
 	$(BIN)/python tools/apipage.py docs/api.md

@@ -19,7 +19,7 @@ import chromium
 from backwater.cli import main
 from backwater.common.disk import sha256
 from backwater.hpcc import importer
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 from backwater.scenario import experiments
 
 pytest_plugins = ["labs"]

@@ -64,7 +64,7 @@ def test_what_is_not_there_is_said(results: Results, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no table 'flow'"):
         results.table("flow")
     with pytest.raises(InputError, match=r"flows\.parquet: no column 'slowdwn'; did you mean slowdown\?"):
-        results["BFC"].table("flows", ["flow", "slowdwn"])
+        results.run("BFC").table("flows", ["flow", "slowdwn"])
     with pytest.raises(InputError, match="no such run directory"):
         Results(tmp_path / "absent")
     (tmp_path / "manifest.json").write_text("{")

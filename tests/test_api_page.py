@@ -6,12 +6,15 @@ import doctest
 from pathlib import Path
 
 import matplotlib as mpl
+import pyarrow.compute as pc
 import pytest
 
+import apipage
 import backwater
-from backwater import apipage
 from backwater import experiment as api
-from backwater.runs import results as run_directories
+from backwater.runs import joined
+from backwater.runs import run as one_run
+from backwater.scenario import schemes, sizes, topology, units, workload
 from backwater.show import plots
 from conftest import ROOT
 
@@ -41,10 +44,10 @@ def test_examples_in_docstrings_run(
     (tmp_path / "fig9.toml").write_text(fig9.replace(*SMOKE))
     monkeypatch.chdir(tmp_path)
     mpl.rcParams.update(mpl.rcParamsDefault)
-    names = {"Experiment": backwater.Experiment, "results": results}
+    names = {"Experiment": backwater.Experiment, "results": results, "pc": pc}
     found = [
         test
-        for module in (backwater, api, run_directories, plots)
+        for module in (backwater, api, joined, one_run, plots, schemes, sizes, topology, units, workload)
         for test in doctest.DocTestFinder().find(module, extraglobs=names)
         if test.examples
     ]

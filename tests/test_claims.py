@@ -22,7 +22,7 @@ from backwater.execute import making, store
 from backwater.judge import claims, measured, numbers, panels
 from backwater.judge.context import Point, Runs
 from backwater.judge.settled import Course
-from backwater.runs.results import FORMAT, sealed
+from backwater.runs.manifest import FORMAT, sealed
 from backwater.scenario import experiments
 from conftest import Cli, known
 

@@ -198,7 +198,7 @@ def test_check_validates_and_estimates(cli: Cli, three: Path, tmp_path: Path) ->
 def test_compare_puts_runs_side_by_side(cli: Cli, results: object) -> None:
     done = cli("compare", results.path)
     assert done.returncode == 0, done.stderr
-    expected = results["DCTCP"].summary
+    expected = results.run("DCTCP").summary
     cell = next(row for row in expected["slowdown"] if row["class"] == "background" and row["bin"] == "all")
     assert f"{cell['p99']:.2f}" in done.stdout
     assert all(run.digest[:12] in done.stdout for run in results.runs)

@@ -116,7 +116,7 @@ def test_a_run_starts_before_numpy_and_arrow_are_there(smoke: Path, tmp_path: Pa
     """Their import would take longer than a short run."""
     code = (
         "import sys\nfrom pathlib import Path\n"
-        "from backwater import Experiment, sweep\nfrom backwater.cli import experiment\n"
+        "from backwater import Experiment\nfrom backwater.execute import sweep\nfrom backwater.cli import experiment\n"
         "making = Experiment(sys.argv[1]).making(Path(sys.argv[2]))\nmaking.open(sweep.Watch())\n"
         "run = sweep.start(making.jobs[0])\n"
         "print([name for name in ('numpy', 'pyarrow') if name in sys.modules])"
@@ -355,7 +355,7 @@ def test_a_variant_is_all_its_seeds(cli: Cli, smoke: Path, tmp_path: Path) -> No
     labels = [run.label for run in done.runs]
     assert [run.label for run in done.select("bfc")] == [label for label in labels if label.startswith("bfc")]
     assert [run.label for run in done.select("bfc.load=0.3")] == ["bfc.load=0.3.seed=1", "bfc.load=0.3.seed=2"]
-    assert done.select("bfc.load=0.3.seed=2") == [done["bfc.load=0.3.seed=2"]]
+    assert list(done.select("bfc.load=0.3.seed=2")) == [done.run("bfc.load=0.3.seed=2")]
     with pytest.raises(InputError, match=r"no run 'hpcc'; expected one of bfc\.load=0\.2, dctcp\.load=0\.2, "):
         done.select("hpcc")
     shown = cli("explain", "here", "--run", "dctcp.load=0.3", "--flow", 1).stdout

@@ -119,7 +119,7 @@ def test_a_wrong_table_is_refused_by_its_line(tmp_path: Path) -> None:
         Experiment(tmp_path / "mine.toml")
     (tmp_path / "sizes.csv").write_text("size_bytes,cdf\n100,0.5\n300,1\n")
     done = Experiment(tmp_path / "mine.toml").run()
-    assert done.summary["flow-sizes"]["results"]["mean"] == 0.5 * 100 + 0.5 * 200
+    assert done.run("flow-sizes").summary["results"]["mean"] == 0.5 * 100 + 0.5 * 200
 
 
 # Runs.

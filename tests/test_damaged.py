@@ -57,7 +57,7 @@ def judged(smoke: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("judged")
     (place / "judged.toml").write_text(EXPECTS.format(base=smoke))
     done = Experiment(place / "judged.toml", seed=7).simulate(place / "whole")
-    kept.keep(done.path, [done["BFC"].explain(1, 2)])
+    kept.keep(done.path, [done.run("BFC").explain(1, 2)])
     return done.path
 
 
@@ -66,7 +66,7 @@ def other(judged: Path, smoke: Path, tmp_path_factory: pytest.TempPathFactory) -
     """The same with another seed: files that are as valid."""
     place = tmp_path_factory.mktemp("other")
     done = Experiment(judged.parent / "judged.toml", seed=8).simulate(place / "other")
-    kept.keep(done.path, [done["BFC"].explain(2, 3)])
+    kept.keep(done.path, [done.run("BFC").explain(2, 3)])
     return done.path
 
 
@@ -99,7 +99,7 @@ READERS: dict[str, tuple[tuple[str, ...], Callable[[Path, Cli], object]]] = {
     "report": (ALL, lambda place, _: Results(place).report().read_text()),
     "explained": (
         ("manifest.json", "flows.parquet", "explained.", "waits.", "rates."),
-        lambda place, _: kept.of(Results(place)["BFC"]).flows,
+        lambda place, _: kept.of(Results(place).run("BFC")).flows,
     ),
     "explain": (
         ("manifest.json", "scenario.json", "flows.parquet"),
@@ -172,7 +172,7 @@ def test_every_reader_refuses_a_damaged_file_and_names_it(
     readers = {name: read for name, (files, read) in READERS.items() if reads(files, file.name)}
     if file.suffix == ".parquet":
         table = file.name.partition(".")[0]
-        readers["table of the run"] = lambda place, _: Results(place)["BFC"].table(table)
+        readers["table of the run"] = lambda place, _: Results(place).run("BFC").table(table)
         if table not in ("waits", "rates"):  # The second run has none.
             readers["table"] = lambda place, _: Results(place).table(table)
     if file.name == "manifest.json" and damage is replaced:
@@ -219,7 +219,7 @@ def test_a_file_that_is_replaced_after_it_was_checked_is_checked_again(
     judged: Path, other: Path, tmp_path: Path
 ) -> None:
     place = Path(shutil.copytree(judged, tmp_path / "copied"))
-    run = Results(place)["BFC"]
+    run = Results(place).run("BFC")
     assert run.table("flows").num_rows > 0
     shutil.copy(other / "BFC" / "flows.parquet", place / "BFC" / "flows.parquet")
     with pytest.raises(InputError, match="damaged"):

@@ -13,7 +13,7 @@ import pytest
 import backwater
 from backwater import InputError
 from backwater.runs import explain, tables
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 from backwater.scenario import experiments
 from backwater.show import explained as page
 from conftest import Cli
@@ -71,7 +71,7 @@ def test_a_switch_may_have_more_ports_than_a_word_has_bits(tmp_path: Path, schem
 
 
 def test_columns_are_the_documented_ones(results: backwater.Results) -> None:
-    schema = results["BFC"].explain(0).waits.schema
+    schema = results.run("BFC").explain(0).waits.schema
     assert [(field.name, field.type) for field in schema] == [
         (column["name"], tables.arrow_type(column["type"])) for column in tables.schemas()["waits"]
     ]
@@ -103,7 +103,7 @@ def test_a_flow_alone_waits_for_nothing_but_itself(tmp_path: Path) -> None:
 
 
 def test_the_tail_is_what_the_table_of_slowdowns_says(results: backwater.Results) -> None:
-    run = results["DCTCP"]
+    run = results.run("DCTCP")
     for row in run.table("slowdown").to_pylist():
         if not row["flows"]:
             continue
@@ -115,7 +115,7 @@ def test_the_tail_is_what_the_table_of_slowdowns_says(results: backwater.Results
 
 
 def test_another_run_is_not_explained(results: backwater.Results) -> None:
-    run = results["BFC"]
+    run = results.run("BFC")
     flows = explain.numbered(run.table("flows"), [0])
     with pytest.raises(InputError, match="makes another run of it"):
         explain.again("BFC", run.scenario, "0" * 64, flows, flows)
@@ -153,7 +153,7 @@ def test_the_command_tells_of_the_tail_and_the_worst(cli: Cli, results: backwate
     assert "p90 slowdown is " in done.stdout
     assert done.stdout.count("\nflow ") == 2
     waits = pq.read_table(tmp_path / "waits.parquet")
-    tail = explain.slowest(results["DCTCP"].table("flows"), percentile=90)
+    tail = explain.slowest(results.run("DCTCP").table("flows"), percentile=90)
     assert set(waits["flow"].to_pylist()) == set(tail["flow"].to_pylist())
 
 

@@ -24,7 +24,7 @@ from backwater.common import disk
 from backwater.common.disk import sha256
 from backwater.common.quantities import span, tenths
 from backwater.runs import explain, kept, tables
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 from backwater.show import explained as words
 from backwater.show import flows, network, report
 from conftest import ROOT, Cli
@@ -75,14 +75,14 @@ def test_it_is_listed_and_hashed_and_shown(cli: Cli, copied: Path) -> None:
     assert f"Report: {copied}/report.html" in done.stdout
     results = Results(copied)
     results.verify()
-    files = results["DCTCP"].entry["files"]
+    files = results.run("DCTCP").entry["files"]
     names = parts_in(copied / "DCTCP")
     assert [name.split(".")[0] for name in names] == ["explained", "rates", "waits"]
     assert {name: files[name] for name in names} == {name: sha256(copied / "DCTCP" / name) for name in names}
     assert parts_in(copied / "BFC") == []
-    found = kept.of(results["DCTCP"])
+    found = kept.of(results.run("DCTCP"))
     assert found is not None
-    assert found.waits.equals(results["DCTCP"].table("waits"))
+    assert found.waits.equals(results.run("DCTCP").table("waits"))
     assert f"{words.told(found)}\n" in done.stdout
     assert words.flow_lines(found, found.flows["flow"][0].as_py())[0] in done.stdout
     shown = {run["name"]: run["explained"] for run in embedded(copied / "report.html")["runs"]}
@@ -197,7 +197,7 @@ def test_kills_leave_a_whole_directory(copied: Path, tmp_path: Path) -> None:
 
 
 def test_another_run_that_stands_there_by_now_is_let_be(results: Results, copied: Path, tmp_path: Path) -> None:
-    explained = tail(results["BFC"], 99)
+    explained = tail(results.run("BFC"), 99)
     manifest = json.loads((copied / "manifest.json").read_text())
     place = tmp_path / "other"
     Experiment(ROOT / "experiments" / "smoke" / "bfc.toml", seed=9).simulate(place)
@@ -205,7 +205,7 @@ def test_another_run_that_stands_there_by_now_is_let_be(results: Results, copied
         kept.keep(place, [explained])
     manifest["runs"][0]["digest"] = "0" * 64
     del manifest["sha256"]
-    from backwater.runs.results import sealed
+    from backwater.runs.manifest import sealed
 
     (copied / "manifest.json").write_text(sealed(manifest))
     with pytest.raises(InputError, match="another run of it stands there by now"):

@@ -485,7 +485,7 @@ def test_threads_are_a_number_of_threads(smoke: Path, tmp_path: Path, threads: o
 
 
 def test_the_default_is_the_processors_that_may_be_used() -> None:
-    one = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\nfrom backwater import sweep\n"
+    one = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\nfrom backwater.execute import sweep\n"
     words = [*command()[:1], "-c", f"{one}print(sweep.threads_of(None), sweep.threads_of(64))"]
     assert subprocess.run(words, capture_output=True, text=True, timeout=60).stdout.split() == ["1", "4"]
     assert sweep.threads_of(None) == _core.processors()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import ledger_pages
 from backwater import InputError, _core
 from backwater.cli import ledger
 from backwater.common import versions
@@ -28,8 +29,8 @@ def row(claim: str, verdict: str, experiment: str = "bfc-fig9", **more: Any) -> 
 
 def test_the_pages_are_what_the_ledger_says() -> None:
     """`make results` after a change of the ledger or of any prose."""
-    pages = {path.name: path.read_text() for path in RESULTS.glob("*.md") if path.name != ledger.PREFACE}
-    assert pages == ledger.render(RESULTS)
+    pages = {path.name: path.read_text() for path in RESULTS.glob("*.md") if path.name != ledger_pages.PREFACE}
+    assert pages == ledger_pages.render(RESULTS)
 
 
 def test_every_verdict_in_the_ledger_is_one_and_every_claim_is_there_once() -> None:
@@ -57,8 +58,8 @@ def test_a_row_remembers_the_verdicts_before_it(tmp_path: Path) -> None:
     first, second = ledger.read(file)
     assert [(one["verdict"], one["measured"]) for one in first["history"]] == [("fail", "3.1"), ("undecided", "2.1")]
     assert second["history"] == []
-    assert ledger.verdict(first) == "pass; before: undecided"
-    assert "| undecided | pass | 1 |" in ledger.render(tmp_path)["index.md"].splitlines()
+    assert ledger_pages.verdict(first) == "pass; before: undecided"
+    assert "| undecided | pass | 1 |" in ledger_pages.render(tmp_path)["index.md"].splitlines()
 
 
 @pytest.mark.parametrize(
@@ -74,11 +75,13 @@ def test_a_row_remembers_the_verdicts_before_it(tmp_path: Path) -> None:
 def test_what_is_not_decided_says_what_would_decide_it(verdict: str, seeds: int | None, told: str) -> None:
     """Five seeds of 1.2 G packet-hops each. Two cores simulate 8 M in a second."""
     more = {"seeds": [1, 2, 3, 4, 5], "hops_per_seed": 1_200_000_000, "seeds_to_decide": seeds}
-    assert ledger.measured(row("bfc-fig9.1", verdict, **more)) == told
-    assert ledger.measured(row("bfc-fig9.1", verdict)) == "1.5", "a row of an older version"
+    assert ledger_pages.measured(row("bfc-fig9.1", verdict, **more)) == told
+    assert ledger_pages.measured(row("bfc-fig9.1", verdict)) == "1.5", "a row of an older version"
     if verdict == "unsettled":
-        growing = row("bfc-fig9.1", verdict, **more, settling=f"not settled: x; {ledger.OVERLOADED}")
-        assert ledger.measured(growing).endswith("next: runs four times as long, 50 min, or none if it is overloaded")
+        growing = row("bfc-fig9.1", verdict, **more, settling=f"not settled: x; {ledger_pages.OVERLOADED}")
+        assert ledger_pages.measured(growing).endswith(
+            "next: runs four times as long, 50 min, or none if it is overloaded"
+        )
 
 
 def test_headlines_come_first(tmp_path: Path) -> None:
@@ -89,7 +92,7 @@ def test_headlines_come_first(tmp_path: Path) -> None:
         row("bfc-fig9.1", "pass", measured="1.8"),
     ]
     ledger.merge(tmp_path / "ledger.json", rows)
-    page = ledger.render(tmp_path)["bfc.md"]
+    page = ledger_pages.render(tmp_path)["bfc.md"]
     told = page[page.index("## Headlines") :].splitlines()[4:6]
     assert told == [
         "| It is fast. | 1 to 2 | 1.8 | - | pass |",
@@ -115,7 +118,7 @@ def test_an_index_and_a_page_for_each_paper(tmp_path: Path, monkeypatch: pytest.
         row("fs-fig3.1", "direction", "flowsail-fig3", commit=None),
     ]
     ledger.merge(place / "ledger.json", rows)
-    pages = ledger.render(place)
+    pages = ledger_pages.render(place)
     assert list(pages) == ["index.md", "bfc.md", "flowsail.md"]
     index = pages["index.md"].splitlines()
     assert index[:3] == ["# Results", "", "By hand."]
@@ -127,12 +130,12 @@ def test_an_index_and_a_page_for_each_paper(tmp_path: Path, monkeypatch: pytest.
     assert "fs-fig3.1" in pages["flowsail.md"]
     assert "fs-fig3.1" not in pages["bfc.md"]
     assert "## Figure 10: Google sizes, 60 % load" in lines
-    assert f"`backwater reproduce x` (scale quick, seed 1, version 1.2.3 at abc+). {ledger.UNTESTED}" in lines
+    assert f"`backwater reproduce x` (scale quick, seed 1, version 1.2.3 at abc+). {ledger_pages.UNTESTED}" in lines
     assert "| bfc-fig10.2 | a \\| b<br>*Read it well.* | 1 to 2 | 1.5 | pass* |" in lines
     assert "* bfc-fig10.2: It was 2." in lines
     assert "Not judged (not run: HPCC): bfc-fig10.1." in lines
     assert any(line.startswith("Long flows are slower with BFC-SRF") for line in lines), "what the experiment tells"
-    ledger.main(place)
+    ledger_pages.main(place)
     assert {name: (place / name).read_text() for name in pages} == pages
 
 

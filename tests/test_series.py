@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 from backwater.show import series
 from conftest import bare_run
 

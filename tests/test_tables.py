@@ -70,7 +70,7 @@ def test_a_flipped_byte_is_noticed(results: Results, tmp_path_factory: pytest.Te
     data[200] ^= 1
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"flows\.parquet.*damaged"):
-        Results(copy)["BFC"].table("flows")
+        Results(copy).run("BFC").table("flows")
     with pytest.raises(InputError, match=r"flows\.parquet.*damaged"):
         Results(copy).verify()
     path.unlink()

@@ -13,7 +13,7 @@ import backwater
 from backwater.runs.explain import Explained
 from backwater.show.plots import Plots
 
-SHOWN = (backwater.Experiment, backwater.Results, backwater.Run, Plots, Explained, backwater.InputError)
+SHOWN = (backwater.Experiment, backwater.Results, backwater.Runs, backwater.Run, Plots, Explained, backwater.InputError)
 HIDDEN = {"from_arguments", "keep", "making"}
 """Methods for the command line and for other modules only."""
 LINE = 100

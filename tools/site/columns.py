@@ -9,7 +9,8 @@ from cells import cell
 HEAD = """# Tables and columns
 
 A run writes each table as `RUN/TABLE.parquet`. Python reads it with `results.table("flows")` and queries it with
-`results.sql`, and then it begins with a column `label`, the name of the run. Times are picoseconds.
+`results.sql`. Then it begins with the coordinates of its runs: `label`, `variant`, `scheme`, `seed`, and each swept key
+by its shortest name, such as `load` for `background.load`. Times are picoseconds.
 
 This page is generated. `backwater schema TABLE` prints the same. [Scenario files](../scenarios.md#measure) says which
 tables are off by default.

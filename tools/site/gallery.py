@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ledger_pages
 from backwater.cli import ledger
 from backwater.scenario import experiments
 from cells import cell
@@ -53,7 +54,7 @@ def pages() -> dict[str, str]:
 def figure(name: str, rows: list[ledger.Row]) -> str:
     """One figure: its title, picture, command, and a line for each claim about it."""
     path = experiments.known()[name].resolve().relative_to(ROOT)
-    lines = [ledger.heading(name), ""]
+    lines = [ledger_pages.heading(name), ""]
     picture = ROOT / "docs" / PICTURES / f"{name}.svg"
     if picture.exists():
         lines += [f"![Our figure of {name}](../{PICTURES}/{name}.svg)", ""]
@@ -61,7 +62,7 @@ def figure(name: str, rows: list[ledger.Row]) -> str:
     judged = [row for row in rows if row["verdict"] != "not-run"]
     if judged:
         lines += ["| measured quantity | published | ours | verdict |", "|---|---|---|---|"]
-        cells = ((row["metric"], row["expected"], row["measured"], ledger.verdict(row)) for row in judged)
+        cells = ((row["metric"], row["expected"], row["measured"], ledger_pages.verdict(row)) for row in judged)
         lines += ["| " + " | ".join(cell(text) for text in row) + " |" for row in cells]
     left = [row["claim"] for row in rows if row["verdict"] == "not-run"]
     if left:

@@ -1,4 +1,4 @@
-"""Writes the pages of the ledger, index.md and one for each paper: `python tools/ledger_pages.py docs/results`.
+"""Writes the pages of the ledger, index.md and one for each paper: `python tools/site/ledger_pages.py docs/results`.
 
 They are made from ledger.json in that directory. Only prose is typed by hand: preface.md beside it, summary.md and
 findings.md of a paper's experiments, and the `finding` in the `[figure]` of an experiment.
@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from backwater.cli.ledger import LEDGER, Row, read
+from backwater.cli.ledger import LEDGER, OWN, Row, read
 from backwater.judge.claims import VERDICTS
 from backwater.judge.estimate import MOST_SEEDS
 from backwater.judge.settled import OVERLOADED
@@ -24,8 +24,6 @@ SUMMARY = "summary.md"
 """Beside the experiments of a paper: what came of it, in one paragraph."""
 FINDINGS = "findings.md"
 """Beside the experiments of a paper: what came out of them together, and why."""
-OWN = "own-"
-"""Claims of ours, not of a paper, begin so."""
 BREAK = "<br>"
 """Begins a line within a cell of a table."""
 HEADLINE = "-headline."

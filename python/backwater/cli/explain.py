@@ -17,7 +17,7 @@ with when_used():
     from backwater import experiment as api
     from backwater.cli import printing, terminal
     from backwater.common import quantities
-    from backwater.runs import events, kept, results
+    from backwater.runs import events, kept, run
     from backwater.runs import explain as explaining
     from backwater.show import explained as explained_page
 
@@ -37,7 +37,7 @@ class Asked:
     below: int | None
     percentile: float
 
-    def explained(self, run: results.Run) -> explaining.Explained:
+    def explained(self, run: run.Run) -> explaining.Explained:
         """Runs `run` again and follows these flows."""
         table, tail = run.table("flows"), None
         if self.flows:
@@ -177,7 +177,7 @@ def explain(
         printing.print_json(explained_page.as_json(done, summary=not flow))
 
 
-def tell(explained: explaining.Explained, run: results.Run, worst: int) -> None:
+def tell(explained: explaining.Explained, run: run.Run, worst: int) -> None:
     """Prints flows of a run one by one, and a tail as a whole."""
     terminal.say(f"{run.label}: the same run (digest {run.digest[:16]})")
     if explained.tail is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +19,7 @@ with when_used():
     from backwater.common import quantities
     from backwater.compute import running
     from backwater.hpcc import exporter, fct, importer
-    from backwater.runs import results
+    from backwater.runs import manifest, run
 
 
 def import_hpcc(
@@ -103,7 +104,7 @@ def export_hpcc(
 def named(runs: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     """Returns the run of a plan with this label, or all seeds of a variant."""
     exact = [run for run in runs if run["label"] == name]
-    seeds = [run for run in runs if results.without_seed(run["label"], run["params"]) == name]
+    seeds = [run for run in runs if manifest.without_seed(run["label"], run["params"]) == name]
     return exact or seeds or [run for run in runs if run["params"].get("variant") == name]
 
 
@@ -129,7 +130,7 @@ def export_fct(
         printing.print_json(written)
 
 
-def write_fct(runs: list[results.Run], files: dict[str, Path]) -> list[dict[str, Any]]:
+def write_fct(runs: Iterable[run.Run], files: dict[str, Path]) -> list[dict[str, Any]]:
     """Writes the files of runs by their labels, says so, and returns what each has."""
     written = []
     for run in runs:

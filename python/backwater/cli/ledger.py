@@ -19,6 +19,8 @@ from backwater.scenario import experiments
 FORMAT = 2
 LEDGER = "ledger.json"
 SMOKE = "smoke-"
+OWN = "own-"
+"""Claims of ours, not of a paper, begin so."""
 
 Row = dict[str, Any]
 

@@ -22,7 +22,7 @@ with when_used():
     from backwater.cli import printing, terminal
     from backwater.common import quantities
     from backwater.plan import bcc
-    from backwater.runs import results
+    from backwater.runs import manifest
 
 
 RUNS = Path("runs")
@@ -143,8 +143,8 @@ def run_directories(place: Path) -> list[Path]:
     found = {}
     for at, inner, files in os.walk(place):
         depth = len(Path(at).relative_to(place).parts)
-        if results.MANIFEST in files:
-            found[Path(at)] = (Path(at) / results.MANIFEST).stat().st_mtime
+        if manifest.MANIFEST in files:
+            found[Path(at)] = (Path(at) / manifest.MANIFEST).stat().st_mtime
             inner.clear()
         inner[:] = [] if depth >= 3 else [name for name in inner if not name.startswith(".")]
     return sorted(found, key=lambda directory: (found[directory], directory))

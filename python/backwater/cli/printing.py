@@ -17,7 +17,8 @@ from backwater.common.quantities import count, percent, some
 from backwater.experiment import Results
 from backwater.judge.claims import VERDICTS
 from backwater.judge.numbers import number
-from backwater.runs.results import Run, without_seed
+from backwater.runs.manifest import without_seed
+from backwater.runs.run import Run
 from backwater.show import endings, programs, report
 from backwater.show.answer import both
 

@@ -9,7 +9,7 @@ from time import perf_counter, sleep
 from typing import Any
 
 from backwater.execute import sweep
-from backwater.runs import results
+from backwater.runs.manifest import without_seed
 
 TRIAL_S = 0.4
 TRIALS_MAX = 16
@@ -64,7 +64,7 @@ def estimate(plan: dict[str, Any], threads: int | None = None) -> Estimate:
     }
     groups: dict[str, list[sweep.Job]] = {}
     for job in jobs:
-        groups.setdefault(results.without_seed(job.label, job.params), []).append(job)
+        groups.setdefault(without_seed(job.label, job.params), []).append(job)
     rows = [row(label, runs, sum(times[id(job)] for job in runs)) for label, runs in groups.items()]
     reported_s = PAGE_S + PAGE_PER_RUN_S * len(jobs) + PAGE_PER_FLOW_S * sum(row.flows for row in rows)
     wall_s = max(sum(times.values()) / together, max(times.values())) + reported_s

@@ -15,7 +15,8 @@ from backwater.execute import sweep
 from backwater.execute.store import Store, is_kept, key_of
 from backwater.runs.capture import Wanted as Captured
 from backwater.runs.events import Wanted
-from backwater.runs.results import FORMAT, digest_of
+from backwater.runs.manifest import FORMAT
+from backwater.runs.results import digest_of
 from backwater.runs.writer import Writer, build
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from backwater import _core
 from backwater._core import InputError
 from backwater.common import disk
 from backwater.compute.running import is_computation
-from backwater.runs.results import Run, read_sealed, sealed
+from backwater.runs.manifest import read_sealed, sealed
+from backwater.runs.run import Run
 from backwater.runs.staging import remove
 from backwater.runs.tables import SCHEMA_VERSION
 from backwater.runs.writer import SCENARIO, build, identity_of, link_or_copy, text_of

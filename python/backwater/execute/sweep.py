@@ -26,7 +26,7 @@ from backwater.common.signals import Stop
 from backwater.compute import running
 from backwater.execute import memory
 from backwater.runs import capture, events
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 from backwater.runs.writer import Shipped, Writer
 
 if TYPE_CHECKING:

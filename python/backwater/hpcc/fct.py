@@ -18,7 +18,9 @@ from backwater.common import disk
 from backwater.common.arrays import Array, Integers, np, pa, pc
 from backwater.hpcc.units import resolved
 from backwater.hpcc.words import INTEGER, rows, wrong
-from backwater.runs.results import MANIFEST, Results, Run
+from backwater.runs.manifest import MANIFEST
+from backwater.runs.results import Results
+from backwater.runs.run import Run
 
 ADDRESS = re.compile(r"[0-9a-fA-F]{8}")
 FIRST_PORT = 10_000

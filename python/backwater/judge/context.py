@@ -12,7 +12,8 @@ from backwater.judge import courses, estimate
 from backwater.judge.estimate import Estimate
 from backwater.judge.measured import Measured, NoData, fill
 from backwater.judge.settled import Course
-from backwater.runs.results import Results, Run
+from backwater.runs.results import Results
+from backwater.runs.run import Run
 
 Point = tuple[tuple[str, Any], ...]
 Expression = Any

@@ -10,7 +10,7 @@ from backwater.common.quantities import as_number
 from backwater.judge import settled
 from backwater.judge.measured import SAMPLED, Columns, NoData, sample_statistic, statistic
 from backwater.judge.settled import Course
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 
 RANDOM = ("background", "incast")
 """Workloads whose flows arrive again and again, as long as the run lasts."""

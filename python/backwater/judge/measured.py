@@ -14,7 +14,7 @@ from backwater._core import InputError
 from backwater.common.arrays import Array, np, pa, pc
 from backwater.common.percentiles import FEWEST, rank_of
 from backwater.common.quantities import as_number
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 
 # Kind of measurement to the selectors it takes.
 LEAVES: dict[str, tuple[str, ...]] = {

@@ -26,7 +26,8 @@ from backwater.execute.sweep import Watch
 from backwater.experiment import Experiment
 from backwater.judge.measured import Columns, NoData
 from backwater.plan.bcc import Plan, whole
-from backwater.runs.results import Results, Run
+from backwater.runs.results import Results
+from backwater.runs.run import Run
 
 LOADS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 MEAN_FLOW = 1.7e6

@@ -25,7 +25,7 @@ from backwater import _core
 from backwater._core import InputError
 from backwater.common.quantities import as_number, count, percent, size, span
 from backwater.common.ranges import within
-from backwater.runs.results import Run
+from backwater.runs.run import Run
 
 ENTRY_BITS = 50
 """Most that the paper gives an entry, its fingerprint included."""

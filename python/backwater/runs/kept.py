@@ -22,7 +22,9 @@ from backwater.common import disk
 from backwater.common.arrays import pc
 from backwater.runs import tables
 from backwater.runs.explain import Explained, Tail, receivers_of
-from backwater.runs.results import MANIFEST, UNSEALED, Results, Run, parsed, sealed
+from backwater.runs.manifest import MANIFEST, UNSEALED, parsed, sealed
+from backwater.runs.results import Results
+from backwater.runs.run import Run
 from backwater.runs.staging import Staging
 
 PARTS = {"explained": ".json", "waits": ".parquet", "rates": ".parquet"}
@@ -39,7 +41,7 @@ def keep(place: Path, found: Sequence[Explained]) -> None:
         try:
             with disk.errors(place):
                 for explained in found:
-                    run = opened[explained.label]
+                    run = opened.run(explained.label)
                     if run.digest != explained.digest:
                         raise InputError(f"{run.path}: another run of it stands there by now: nothing was kept")
                     listed = {name: run.entry["files"][name] for name in run.entry["files"] if not is_part(name)}

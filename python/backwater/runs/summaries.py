@@ -1,4 +1,4 @@
-"""Every run of an experiment as one row: the varied keys, the seed, and every number of its summary.
+"""Every run of an experiment as one row: its coordinates, and every number of its summary.
 
 This is `summary.parquet` in the experiment's directory, `Results.table("summary")`, and the view `summary` of
 `Results.sql`. Numbers for each class, size bin or hop have separate columns: `slowdown.background.all.p99`.
@@ -8,27 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from backwater.common.arrays import pa
-from backwater.runs.tables import Column
+from backwater.runs.coordinates import HEAD, Coordinates
+from backwater.runs.run import Run
+from backwater.runs.tables import Column, column
 
 TABLE = "summary"
-
-
-class Run(Protocol):
-    """The parts of a run that a row needs."""
-
-    @property
-    def label(self) -> str: ...
-    @property
-    def scheme(self) -> str: ...
-    @property
-    def params(self) -> dict[str, Any]: ...
-    @property
-    def scenario(self) -> dict[str, Any]: ...
-    @property
-    def summary(self) -> dict[str, Any]: ...
 
 
 NAMED_BY = {
@@ -45,21 +32,9 @@ ARROW = {"string": "string", "bool": "bool", "i64": "int64", "f64": "double"}
 """Arrow's name of each documented type."""
 
 
-def column(name: str, kind: str, unit: str | None, description: str) -> Column:
-    return {"name": name, "type": kind, "unit": unit, "description": description}
-
-
-HEAD = (
-    column("label", "string", None, "name of the run"),
-    column("variant", "string", None, "the variant, or the scheme if there are no variants"),
-    column("scheme", "string", None, "the scheme"),
-    column("seed", "i64", None, "the seed"),
-)
-"""Comes first, and after it each axis of the sweep by its name."""
-
 COLUMNS = (
     *HEAD,
-    column("AXIS", "any", None, "each swept key by its name: numbers, or text as written"),
+    column("AXIS", "any", None, "each swept key by its short name: numbers, or text as written"),
     column("complete", "bool", None, "the run ended normally and every counted flow that has to finish did"),
     column("ending.why", "string", None, "finished, time, standstill or interrupted"),
     column("ending.held_queues", "i64", None, "queues that may not send at the end"),
@@ -159,23 +134,49 @@ def of(runs: Sequence[Run]) -> pa.Table:
     """Returns one row for each run, in their order."""
     rows = [dict(leaves(run.summary)) for run in runs]
     found = columns(rows)
-    params = [{key: value for key, value in run.params.items() if key not in ("variant", "seed")} for run in runs]
-    axes = {key: typed([row.get(key) for row in params]) for key in dict.fromkeys(key for row in params for key in row)}
-    seeds = [run.scenario.get("seed", run.scenario.get("compute", {}).get("seed")) for run in runs]
-    head = {
-        "label": pa.array([run.label for run in runs], pa.string()),
-        "variant": pa.array([str(run.params.get("variant", run.label)) for run in runs], pa.string()),
-        "scheme": pa.array([run.scheme for run in runs], pa.string()),
-        "seed": pa.array(seeds, pa.int64()),
-    }
+    at = Coordinates(runs)
     values = {
         name: pa.array([row.get(name) for row in rows], pa.type_for_alias(ARROW[one["type"]]))
         for name, one in found.items()
+        if name not in at.arrays
     }
     notes = {name: {"unit": one["unit"] or "", "description": one["description"]} for name, one in found.items()}
-    every = {**head, **{name: array for name, array in axes.items() if name not in head}, **values}
-    schema = pa.schema([pa.field(name, array.type, metadata=notes.get(name)) for name, array in every.items()])
-    return pa.Table.from_arrays(list(every.values()), schema=schema.with_metadata({"backwater.table": TABLE}))
+    fields = [*at.fields, *(pa.field(name, array.type, metadata=notes[name]) for name, array in values.items())]
+    schema = pa.schema(fields, metadata={"backwater.table": TABLE})
+    return pa.Table.from_arrays([*at.arrays.values(), *values.values()], schema=schema)
+
+
+def tidy(runs: Sequence[Run]) -> pa.Table:
+    """Returns every number of the summaries as a row, but for slowdown by size bin."""
+    at = Coordinates(runs)
+    which: list[int] = []
+    rows: list[tuple[str, str | None, float, str | None]] = []
+    for i, run in enumerate(runs):
+        for name, value in leaves(run.summary):
+            where = place(name)
+            if where is None or isinstance(value, str) or name.startswith("slowdown."):
+                continue
+            plain, of_class = without_class(name, PATTERNS[where][1]["name"])
+            which.append(i)
+            rows.append((plain, of_class, float(value), PATTERNS[where][1]["unit"]))
+    heads = {name: array.take(pa.array(which, pa.int64())) for name, array in at.arrays.items()}
+    names, classes, numbers, units = zip(*rows, strict=True) if rows else ((), (), (), ())
+    body = {
+        "name": pa.array(names, pa.string()).dictionary_encode(),
+        "class": pa.array(classes, pa.string()).dictionary_encode(),
+        "value": pa.array(numbers, pa.float64()),
+        "unit": pa.array(units, pa.string()).dictionary_encode(),
+    }
+    fields = [*at.fields, *(pa.field(name, array.type) for name, array in body.items())]
+    return pa.Table.from_arrays([*heads.values(), *body.values()], schema=pa.schema(fields))
+
+
+def without_class(name: str, documented: str) -> tuple[str, str | None]:
+    """Splits `load.incast.offered_bps` into `load.offered_bps` and `incast`."""
+    before, found, after = documented.partition("CLASS.")
+    if not found:
+        return name, None
+    return before + name[len(before) :][-len(after) :], name[len(before) : -len(after) - 1]
 
 
 def columns(rows: list[dict[str, Any]]) -> dict[str, Column]:
@@ -205,12 +206,3 @@ def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
             yield from leaves(inner, f"{name}.{key}" if name else key)
     elif value is not None:
         yield name, value
-
-
-def typed(values: list[Any]) -> pa.Array:
-    """Returns the column of a swept key: whole numbers, numbers or truth values if all are, else text."""
-    known = [value for value in values if value is not None]
-    for kind, arrow in ((bool, pa.bool_()), (int, pa.int64()), ((int, float), pa.float64())):
-        if known and all(isinstance(value, kind) and (kind is bool or not isinstance(value, bool)) for value in known):
-            return pa.array(values, arrow)
-    return pa.array([value if value is None or isinstance(value, str) else str(value) for value in values], pa.string())

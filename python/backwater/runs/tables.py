@@ -45,6 +45,18 @@ class Column(TypedDict):
     description: str
 
 
+def column(name: str, kind: str, unit: str | None, description: str) -> Column:
+    """Returns a column as `backwater schema` prints it."""
+    return {"name": name, "type": kind, "unit": unit, "description": description}
+
+
+def column_of(field: pa.Field) -> Column:
+    """Returns a stored field as a column."""
+    notes = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+    kind = "cat" if pa.types.is_dictionary(field.type) else str(field.type)
+    return column(field.name, kind, notes.get("unit") or None, notes.get("description", ""))
+
+
 @cache
 def schemas() -> dict[str, list[Column]]:
     """Returns every table that a run writes, or records if it is asked to."""
@@ -112,6 +124,24 @@ def read(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
             if name not in there:
                 raise _core.InputError(f"{path}: no column '{name}'; {suggest.expected(name, there)}")
         return file.read(None if columns is None else list(columns))
+
+
+def schema(path: Path) -> pa.Schema:
+    """Returns the schema of a stored table."""
+    with pq.ParquetFile(path) as file:
+        return file.schema_arrow
+
+
+def batches_of(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[pa.RecordBatch]:
+    """Yields a stored table in batches, and verifies the checksum of every page.
+
+    Columns that it does not have are left out.
+    """
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        there = file.schema_arrow.names
+        yield from file.iter_batches(
+            rows, columns=there if columns is None else [one for one in columns if one in there]
+        )
 
 
 def batches(outcome: Outcome, table: str) -> Iterator[pa.RecordBatch]:

@@ -23,7 +23,9 @@ from backwater import _core
 from backwater._core import InputError
 from backwater.common import disk
 from backwater.runs import tables
-from backwater.runs.results import MANIFEST, TIMING, Results, Run, sealed
+from backwater.runs.manifest import MANIFEST, sealed
+from backwater.runs.results import TIMING, Results
+from backwater.runs.run import Run
 from backwater.runs.staging import CLAIM, Staging, clear, held, is_held, partial, remove
 
 RESERVE = ".reserve"

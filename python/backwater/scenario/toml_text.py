@@ -8,6 +8,7 @@ import operator
 from typing import Any
 
 from backwater._core import InputError
+from backwater.scenario.units import Quantity
 
 DEEP = 64
 """Tables and lists inside each other; no scenario has ten."""
@@ -26,6 +27,8 @@ def toml_value(value: Any, key: str = "value", depth: int = 0) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return text(key, value)
+    if isinstance(value, Quantity):
+        return text(key, str(value))
     if isinstance(value, float):
         return repr(float(value)) if math.isfinite(value) else str(float(value))
     if isinstance(value, dict):

@@ -1,0 +1,101 @@
+"""The coordinates of runs: the columns that say of which run a row is.
+
+`label`, `variant`, `scheme` and `seed`, and each swept key by its shortest name that no other has: `load` for
+`background.load`. The field of a swept key carries the full key as metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from backwater.common.arrays import pa
+from backwater.runs.run import Run
+from backwater.runs.tables import Column, column
+
+HEAD = (
+    column("label", "cat", None, "name of the run"),
+    column("variant", "cat", None, "the variant, or the scheme if there are no variants"),
+    column("scheme", "cat", None, "the scheme"),
+    column("seed", "i64", None, "the seed; null if nothing is drawn"),
+)
+"""Come first. After them come the swept keys."""
+NAMES = tuple(one["name"] for one in HEAD)
+
+
+class Coordinates:
+    """The coordinates of some runs: their names, and a value for each run."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        keys = dict.fromkeys(key for run in runs for key in run.params if key not in NAMES)
+        self.axes = {key: shortened(key, [other for other in keys if other != key]) for key in keys}
+        """The swept keys, each with its short name."""
+        self.values: dict[str, list[Any]] = {
+            "label": [run.label for run in runs],
+            "variant": [run.variant for run in runs],
+            "scheme": [run.scheme for run in runs],
+            "seed": [run.seed for run in runs],
+            **{name: [run.params.get(key) for run in runs] for key, name in self.axes.items()},
+        }
+        self.arrays = {name: typed(name, column) for name, column in self.values.items()}
+        """Text is dictionary-encoded."""
+        self.place = {run.label: i for i, run in enumerate(runs)}
+        """Index of a run in these columns, by its label."""
+
+    @property
+    def columns(self) -> list[Column]:
+        """The coordinates as `backwater schema` prints columns."""
+        swept = [column(name, "any", None, f"the swept key {key}") for key, name in self.axes.items()]
+        return [*HEAD, *swept]
+
+    @property
+    def fields(self) -> list[pa.Field]:
+        """The coordinates as Arrow fields, with their descriptions."""
+        full = {name: key for key, name in self.axes.items()}
+        return [
+            pa.field(
+                one["name"],
+                self.arrays[one["name"]].type,
+                metadata={"unit": "", "description": one["description"]}
+                | ({"key": full[one["name"]]} if one["name"] in full else {}),
+            )
+            for one in self.columns
+        ]
+
+    def repeated(self, name: str, label: str, rows: int) -> pa.Array:
+        """Returns so many times the coordinate of a run. Text stays a code of few values."""
+        column, at = self.arrays[name], self.place[label]
+        first = pa.array([0] * rows, pa.int32()) if rows < 2 else pa.nulls(rows, pa.int32()).fill_null(0)
+        if pa.types.is_dictionary(column.type):
+            return pa.DictionaryArray.from_arrays(column.indices.slice(at, 1).take(first), column.dictionary)
+        return column.slice(at, 1).take(first)
+
+
+def shortened(key: str, others: Sequence[str]) -> str:
+    """Returns the shortest end of a dotted key that is the end of no other key and no coordinate of every run."""
+    words = key.split(".")
+    for n in range(1, len(words)):
+        name = ".".join(words[-n:])
+        if name not in NAMES and not any(f".{other}".endswith(f".{name}") for other in others):
+            return name
+    return key
+
+
+def typed(name: str, values: list[Any]) -> pa.Array:
+    """Returns a column of coordinates.
+
+    Swept values are truth values, whole numbers or numbers if all are, else text.
+    """
+    kinds: tuple[tuple[type | tuple[type, ...], pa.DataType], ...] = (
+        (bool, pa.bool_()),
+        (int, pa.int64()),
+        ((int, float), pa.float64()),
+    )
+    known = [value for value in values if value is not None]
+    for python, arrow in () if name in NAMES and name != "seed" else kinds:
+        if all(isinstance(one, python) and (python is bool or not isinstance(one, bool)) for one in known) and (
+            known or name == "seed"
+        ):
+            return pa.array(values, pa.int64() if name == "seed" else arrow)
+    text = [one if one is None or isinstance(one, str) else str(one) for one in values]
+    return pa.array(text, pa.string()).dictionary_encode()

@@ -1,0 +1,374 @@
+"""Several runs of an experiment, with the tables of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from backwater._core import InputError
+from backwater.common import suggest
+from backwater.common.arrays import pa
+from backwater.runs import frames, summaries, tables
+from backwater.runs.coordinates import Coordinates
+from backwater.runs.run import Run
+from backwater.runs.tables import Column
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import xarray
+
+ROWS = 1 << 18
+"""Rows that are read at once."""
+
+
+class Runs(Sequence[Run]):
+    """Some runs of one experiment, in their order. A loop over it goes through its runs.
+
+    Every table begins with the coordinates of a row: `label`, `variant`, `scheme`, `seed`, and each swept key by its
+    shortest name, such as `load` for `background.load`. So you can group by them without a join.
+
+    >>> bfc = results["BFC"]                    # all seeds and points of BFC
+    >>> bfc.slowdown().column_names[:6]
+    ['label', 'variant', 'scheme', 'seed', 'class', 'size_low_bytes']
+    >>> long = bfc.flows(columns=["slowdown"], where="size_bytes > 100000 and class = 'background'")
+    >>> [run.label for run in bfc] == long["label"].unique().to_pylist()
+    True
+    """
+
+    def __init__(self, runs: Sequence[Run], path: Path) -> None:
+        self.path = path
+        self.runs = list(runs)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r}: {self._told()})"
+
+    def _told(self) -> str:
+        """Returns how many runs there are, of which variants and seeds."""
+        n = len(self.runs)
+        if n <= 3:
+            return ", ".join(run.label for run in self.runs) or "no runs"
+        columns = self.coordinates.values.items()
+        sizes = {name: len(set(map(str, column))) for name, column in columns if name not in ("label", "scheme")}
+        many = [
+            f"{count} {name}s" if name in ("variant", "seed") else f"{count} of {name}" for name, count in sizes.items()
+        ]
+        return f"{n} runs, {', '.join(told for told, count in zip(many, sizes.values(), strict=True) if count > 1)}"
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __contains__(self, what: object) -> bool:
+        """Whether a run is among these, or a label or variant names one."""
+        return bool(self._named(what)) if isinstance(what, str) else what in self.runs
+
+    @overload
+    def __getitem__(self, which: int) -> Run: ...
+    @overload
+    def __getitem__(self, which: str | slice) -> Runs: ...
+    def __getitem__(self, which: int | str | slice) -> Run | Runs:
+        if isinstance(which, int):
+            return self.runs[which]
+        return self.select(which) if isinstance(which, str) else Runs(self.runs[which], self.path)
+
+    def run(self, name: str | None = None) -> Run:
+        """Returns the only run, or the only one with this label, variant or point.
+
+        # Errors
+        `InputError` if there is none, or several.
+        """
+        found = self.runs if name is None else self.select(name).runs
+        if len(found) != 1:
+            which = name or self.path
+            several = f"{which}: these are {len(found)} runs, such as '{found[0].label}': expected one" if found else ""
+            raise InputError(several or f"{self.path}: holds no finished run")
+        return found[0]
+
+    def select(self, name: str | None = None, /, **at: Any) -> Runs:
+        """Returns the runs with this name, and with these coordinates: `select("BFC", seed=[1, 2], load=0.8)`.
+
+        A name is a label, a label without its seed, or a variant: `BFC` selects every seed and point of BFC. A
+        coordinate is a column of any table before those of its own, with a value or a list of values.
+
+        # Errors
+        `InputError` if there is no such run or coordinate.
+        """
+        found = self.runs if name is None else self._named(name)
+        if not found:
+            names = dict.fromkeys(run.label_without_seed for run in self.runs)
+            raise InputError(f"{self.path}: no run '{name}'; {suggest.expected(str(name), list(names))}")
+        for key, wanted in at.items():
+            here = Coordinates(found)
+            column, known = here.axes.get(key, key), here.values
+            if column not in known:
+                raise InputError(f"{self.path}: no coordinate '{key}'; {suggest.expected(key, list(known))}")
+            some = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+            there = known[column]
+            if missing := [value for value in some if value not in there]:
+                raise InputError(f"{self.path}: no run with {key} = {missing[0]!r}; there are {listed(there)}")
+            found = [run for run, value in zip(found, there, strict=True) if value in some]
+        return Runs(found, self.path)
+
+    def _named(self, name: str) -> list[Run]:
+        """Returns the runs that this name selects; none if it is no label, point or variant."""
+        names: tuple[Callable[[Run], str], ...] = (
+            lambda run: run.label,
+            lambda run: run.label_without_seed,
+            lambda run: run.variant,
+        )
+        return next((found for of in names if (found := [run for run in self.runs if of(run) == name])), [])
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """Coordinates of these runs."""
+        return Coordinates(self.runs)
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables that some of the runs have, and `summary`."""
+        return sorted({summaries.TABLE, *(name for run in self.runs for name in run.tables)})
+
+    def columns(self, table: str) -> list[Column]:
+        """Returns the columns of a table of these runs: `name`, `type`, `unit` and `description` of each.
+
+        # Errors
+        `InputError` if there is no such table.
+        """
+        schema = self.scan(table).schema
+        head = {one["name"]: one for one in self.coordinates.columns}
+        return [head.get(field.name) or tables.column_of(field) for field in schema]
+
+    def scan(self, table: str, columns: Sequence[str] | None = None, where: str | None = None) -> pa.RecordBatchReader:
+        """Reads a table of these runs in batches, in memory that does not grow with its size.
+
+        `columns` selects columns. The coordinates come first, unless `columns` names some of them. `where` is a
+        condition in SQL, such as `"size_bytes > 1e6 and scheme = 'bfc'"`. Neither reads what it leaves out.
+
+        # Errors
+        `InputError` if there is no such table or column, if the condition is wrong, or if a file is damaged.
+        """
+        if table == summaries.TABLE:
+            return self._summary(columns, where).to_reader()
+        having = [run for run in self.runs if table in run.tables]
+        if not having:
+            raise InputError(f"{self.path}: no table '{table}'; {suggest.expected(table, self.tables)}")
+        head = self.coordinates.fields
+        stored = tables.schema(having[0].file(having[0].table_files[table]))
+        body = [field for field in stored if field.name not in self.coordinates.arrays]
+        schema = pa.schema(chosen(head, body, columns, f"{self.path}: {table}"))
+        rows = rows_of(having, self.coordinates, table, schema, where)
+        return pa.RecordBatchReader.from_batches(schema, rows)
+
+    def table(self, name: str, columns: Sequence[str] | None = None, where: str | None = None) -> pa.Table:
+        """Returns a table with the rows of all runs. `columns` and `where` are as for `scan`.
+
+        `summary` has one row for each run: its coordinates, and every number of its summary.
+
+        # Errors
+        `InputError` if a run has no such table or column, if the condition is wrong, or if a file is damaged.
+        """
+        return self.scan(name, columns, where).read_all().unify_dictionaries()
+
+    def flows(self, columns: Sequence[str] | None = None, where: str | None = None) -> pa.Table:
+        """Returns the table `flows`: a row for each flow. `columns` and `where` are as for `scan`."""
+        return self.table("flows", columns, where)
+
+    def slowdown(self, where: str | None = None) -> pa.Table:
+        """Returns the table `slowdown`: a row for each run, class and size bin."""
+        return self.table("slowdown", None, where)
+
+    def summary(self) -> pa.Table:
+        """Returns every number of the summaries as a row: coordinates, `name`, `class`, `value` and `unit`.
+
+        Slowdown by size bin is in the table `slowdown`. `table("summary")` has a row for each run instead.
+
+        >>> results.summary().filter(pc.field("name") == "buffer.p99_bytes")["value"].to_pylist()[0] > 0
+        True
+        """
+        return summaries.tidy(self.runs)
+
+    def _summary(self, columns: Sequence[str] | None, where: str | None) -> pa.Table:
+        """Returns the table `summary`, with some of its columns and rows."""
+        wide = summaries.of(self.runs)
+        head = [field for field in wide.schema if field.name in self.coordinates.arrays]
+        body = [field for field in wide.schema if field not in head]
+        fields = chosen(head, body, columns, f"{self.path}: {summaries.TABLE}")
+        if where is None:
+            return wide.select([field.name for field in fields])
+        with connected() as connection:
+            connection.register("wide", wide)
+            query = f"select {', '.join(quoted_name(field.name) for field in fields)} from wide where ({where})"
+            found = asked(connection, query, f"{self.path}: where = {where!r}").to_arrow_table()
+        return found.cast(pa.schema(fields))
+
+    def sql(self, query: str) -> pa.Table:
+        """Runs a DuckDB query and returns its result.
+
+        Every table is a view with the rows of all runs, coordinates first. `summary` is a view too. Only the files of
+        tables that the query names are read.
+
+        # Errors
+        `InputError` if DuckDB refuses the query or a file is damaged.
+        """
+        with connected() as connection:
+            named = {one.strip('"') for one in asked_names(connection, query, str(self.path))}
+            for name in sorted(named & set(self.tables)):
+                if name == summaries.TABLE:
+                    connection.register(name, summaries.of(self.runs))
+                    continue
+                parts = [selected(run, self.coordinates, name) for run in self.runs if name in run.tables]
+                connection.execute(f"create view {quoted_name(name)} as " + " union all by name ".join(parts))
+            hint = "" if named <= set(self.tables) else f"\nThe tables are {', '.join(self.tables)}."
+            return asked(connection, query, str(self.path), hint).to_arrow_table()
+
+    def to_pandas(self, table: str = summaries.TABLE, **options: Any) -> pandas.DataFrame:
+        """Returns a table as a pandas data frame. Options are those of `table`.
+
+        Needs the extra: `pip install 'backwater[pandas]'`.
+        """
+        return frames.pandas_of(self.table(table, **options))
+
+    def to_polars(self, table: str = summaries.TABLE, **options: Any) -> polars.DataFrame:
+        """Returns a table as a Polars data frame. Options are those of `table`.
+
+        Needs the extra: `pip install 'backwater[polars]'`.
+        """
+        return frames.polars_of(self.table(table, **options))
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Returns slowdown and summary as an xarray dataset.
+
+        Its dimensions are `variant` (or `scheme`, if there are no variants), each swept key, `seed`, `class` and
+        `size`. `slowdown_p99` has all of them. A number of the summary, such as `buffer.p99_bytes`, has those of its
+        run. What a run does not have is NaN. Needs the extra: `pip install 'backwater[xarray]'`.
+        """
+        return frames.xarray_of(
+            self.coordinates, self.slowdown() if "slowdown" in self.tables else None, self.summary()
+        )
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.table(summaries.TABLE).__arrow_c_stream__(requested_schema)
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> object:
+        return self.table(summaries.TABLE).__dataframe__(nan_as_null, allow_copy)
+
+
+def chosen(
+    head: Sequence[pa.Field], body: Sequence[pa.Field], columns: Sequence[str] | None, where: str
+) -> list[pa.Field]:
+    """Returns the fields that `columns` selects, after all coordinates if it names none of them."""
+    if columns is None:
+        return [*head, *body]
+    if isinstance(columns, str):
+        raise InputError(f"columns = {columns!r}: expected a list of names, such as [{columns!r}]")
+    there = {field.name: field for field in (*head, *body)}
+    for name in columns:
+        if name not in there:
+            raise InputError(f"{where}: no column '{name}'; {suggest.expected(name, list(there))}")
+    heads = {field.name for field in head}
+    return [*([] if heads & set(columns) else head), *(there[name] for name in columns)]
+
+
+def rows_of(
+    having: Sequence[Run], at: Coordinates, table: str, schema: pa.Schema, where: str | None
+) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of a table, run by run. A column that a run does not have is null."""
+    if where is not None:
+        yield from filtered(having, at, table, schema, where)
+        return
+    own = [name for name in schema.names if name not in at.arrays]
+    for run in having:
+        for batch in run.batches(table, own, ROWS):
+            there = set(batch.schema.names)
+            arrays = [
+                at.repeated(field.name, run.label, batch.num_rows)
+                if field.name in at.arrays
+                else (batch[field.name] if field.name in there else pa.nulls(batch.num_rows, field.type))
+                for field in schema
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def filtered(
+    having: Sequence[Run], at: Coordinates, table: str, schema: pa.Schema, where: str
+) -> Iterator[pa.RecordBatch]:
+    """Yields the rows for which a condition in SQL holds."""
+    names = ", ".join(quoted_name(name) for name in schema.names)
+    parts = " union all by name ".join(selected(run, at, table) for run in having)
+    with connected() as connection:
+        found = asked(connection, f"select {names} from ({parts}) where ({where})", f"where = {where!r}")
+        for batch in found.to_arrow_reader(ROWS):
+            yield from pa.Table.from_batches([batch]).cast(schema).combine_chunks().to_batches()
+
+
+def selected(run: Run, at: Coordinates, table: str) -> str:
+    """Returns the query of a run's table, after its coordinates."""
+    path = run.file(run.table_files[table])
+    own = set(tables.schema(path).names)
+    here = at.place[run.label]
+    literals = [
+        f"{literal(array[here].as_py(), array.type)} as {quoted_name(name)}" for name, array in at.arrays.items()
+    ]
+    twice = [quoted_name(name) for name in at.arrays if name in own]
+    rest = f"* exclude ({', '.join(twice)})" if twice else "*"
+    return f"select {', '.join(literals)}, {rest} from read_parquet({quoted(str(path))})"
+
+
+def literal(value: Any, kind: pa.DataType) -> str:
+    """Returns a coordinate as SQL."""
+    if pa.types.is_dictionary(kind):
+        return "null::varchar" if value is None else f"{quoted(value)}::varchar"
+    name = "boolean" if pa.types.is_boolean(kind) else "bigint" if pa.types.is_integer(kind) else "double"
+    return f"{'null' if value is None else repr(value).lower()}::{name}"
+
+
+@contextmanager
+def connected() -> Iterator[duckdb.DuckDBPyConnection]:
+    import duckdb
+
+    with duckdb.connect() as connection:
+        yield connection
+
+
+def asked(connection: duckdb.DuckDBPyConnection, query: str, what: str, hint: str = "") -> duckdb.DuckDBPyRelation:
+    """Runs a query. Raises `InputError` if DuckDB refuses it."""
+    import duckdb
+
+    try:
+        found = connection.sql(query)
+    except duckdb.Error as error:
+        raise InputError(f"{what}: {error}{hint}") from error
+    if found is None:
+        raise InputError(f"{what}: expected a query that returns rows")
+    return found
+
+
+def asked_names(connection: duckdb.DuckDBPyConnection, query: str, what: str) -> set[str]:
+    """Returns the tables that a query names. Raises `InputError` if it cannot be parsed."""
+    import duckdb
+
+    try:
+        return set(connection.get_table_names(query))
+    except duckdb.Error as error:
+        raise InputError(f"{what}: {error}") from error
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def listed(values: Sequence[Any]) -> str:
+    """Lists the first of these values."""
+    some = [repr(value) for value in dict.fromkeys(values)]
+    return ", ".join(some[:8]) + (f" and {len(some) - 8} more" if len(some) > 8 else "")

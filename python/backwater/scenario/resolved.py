@@ -1,0 +1,53 @@
+"""Resolved scenarios as one scenario: what they share, and a variant for what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+ONE = ("name", "description", "seed")
+"""Keys that no variant sets."""
+
+
+def joined(runs: Sequence[tuple[str, Mapping[str, Any]]], seeds: Sequence[int]) -> dict[str, Any]:
+    """Returns a scenario whose runs are these: each has a label and a resolved scenario, all of the first seed.
+
+    `seeds` are the seeds of every run, which are consecutive. One run is its scenario, and several are variants called
+    by their labels.
+    """
+    first = dict(runs[0][1])
+    if len(runs) > 1:
+        paths = [dict(leaves(scenario)) for _, scenario in runs]
+        shared = {key for key, value in paths[0].items() if all(path.get(key, ...) == value for path in paths)}
+        variants = [
+            {"name": label} | {key: value for key, value in path.items() if key not in shared and key not in ONE}
+            for (label, _), path in zip(runs, paths, strict=True)
+        ]
+        first = nested({key: value for key, value in paths[0].items() if key in shared or key in ONE})
+        first["variant"] = variants
+    if len(seeds) > 1:
+        first.pop("seed", None)
+        first["seeds"] = {"count": len(seeds), "first": min(seeds)}
+    return first
+
+
+def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields the dotted keys of a table and their values. A list is a value."""
+    for key, value in table.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, Mapping) and value and not any("." in inner for inner in value):
+            yield from leaves(value, f"{path}.")
+        else:
+            yield path, value
+
+
+def nested(paths: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the table with these dotted keys."""
+    made: dict[str, Any] = {}
+    for path, value in paths.items():
+        *tables, key = path.split(".")
+        inside = made
+        for name in tables:
+            inside = inside.setdefault(name, {})
+        inside[key] = value
+    return made

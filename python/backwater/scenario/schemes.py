@@ -1,0 +1,33 @@
+"""The schemes that a scenario can name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from backwater import _core
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A preset: what `scheme = "bfc"` stands for."""
+
+    name: str
+    """As a scenario names it."""
+    title: str
+    summary: str
+    """What it is, in a sentence or two."""
+    source: str
+    """The publication that it follows."""
+
+
+def schemes() -> list[Scheme]:
+    """Returns every scheme that a scenario can name.
+
+    >>> import backwater
+    >>> "bfc" in [scheme.name for scheme in backwater.schemes()]
+    True
+    """
+    return [
+        Scheme(*(one[key] for key in ("name", "title", "summary", "source"))) for one in json.loads(_core.schemes())
+    ]

@@ -1,0 +1,151 @@
+"""Topologies: those that a scenario names, and those of a graph.
+
+>>> import networkx
+>>> from backwater import topology, units
+>>> graph = networkx.Graph([("a", "tor"), ("b", "tor")])
+>>> built = topology.from_networkx(graph, rate=400 * units.Gbps, delay=500 * units.ns)
+>>> built["hosts"], built["switches"], built["links"][0]["rate"]
+(['a', 'b'], ['tor'], '400 Gbps')
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from backwater import _core
+from backwater._core import InputError
+from backwater.common.extras import library
+from backwater.scenario import typed
+from backwater.scenario.builders import (
+    chain,
+    dumbbell,
+    fat_tree,
+    graph,
+    leaf_spine,
+    single_switch,
+    two_clos,
+)
+from backwater.scenario.units import BitsPerSec, Duration, Quantity, spelled
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = [
+    "chain",
+    "dumbbell",
+    "fat_tree",
+    "from_edges",
+    "from_networkx",
+    "graph",
+    "leaf_spine",
+    "single_switch",
+    "to_networkx",
+    "two_clos",
+]
+
+
+def from_networkx(
+    network: networkx.Graph[Any],
+    *,
+    rate: BitsPerSec | None = None,
+    delay: Duration | None = None,
+    hosts: Iterable[Any] | None = None,
+) -> typed.Graph:
+    """Returns the topology of a networkx graph. Names of nodes are their text.
+
+    A node is a host if its attribute `host` is true, or if it is among `hosts`. If no node has that attribute and there
+    are no `hosts`, the nodes with a single link are hosts. An edge's attributes `rate` and `delay` win over `rate` and
+    `delay` of this call. Numbers are bit/s and seconds.
+
+    # Errors
+    `InputError` if an edge has no rate or delay, if two nodes have the same name, or if the graph is directed one way.
+    """
+    if network.is_directed():
+        for a, b in network.edges():
+            if not network.has_edge(b, a):
+                raise InputError(
+                    f"from_networkx: {a} -> {b}: expected links in both directions, or an undirected graph"
+                )
+        network = network.to_undirected()
+    edges, rates, delays = [], [], []
+    for a, b, told in network.edges(data=True):
+        edges.append((a, b))
+        rates.append(told.get("rate", rate))
+        delays.append(told.get("delay", delay))
+    marked = [node for node, told in network.nodes(data=True) if told.get("host")]
+    chosen = marked if hosts is None else hosts
+    if hosts is None and not any("host" in told for _, told in network.nodes(data=True)):
+        chosen = [node for node, degree in network.degree() if degree == 1]
+    return from_edges(edges, rate=rates, delay=delays, hosts=chosen, nodes=list(network.nodes()))
+
+
+def from_edges(
+    edges: Iterable[Sequence[Any]],
+    *,
+    rate: BitsPerSec | Sequence[Any],
+    delay: Duration | Sequence[Any],
+    hosts: Iterable[Any] | None = None,
+    nodes: Iterable[Any] | None = None,
+) -> typed.Graph:
+    """Returns the topology of a list or array of edges: two nodes each, named or numbered.
+
+    `rate` and `delay` are of every link, or have a value for each edge. Numbers are bit/s and seconds. Without `hosts`,
+    the nodes with a single link are hosts. `nodes` gives their order; without it, nodes are in the order of the edges.
+
+    # Errors
+    `InputError` if an edge has not two nodes, if a list of rates has another length, or if two nodes have one name.
+    """
+    pairs = [tuple(getattr(edge, "tolist", lambda edge=edge: edge)()) for edge in edges]
+    for i, pair in enumerate(pairs):
+        if len(pair) != 2:
+            raise InputError(f"from_edges: edges[{i}] = {pair!r}: expected two nodes")
+    order = list(dict.fromkeys([*(nodes or ()), *(node for pair in pairs for node in pair)]))
+    names = {node: str(node) for node in order}
+    if len(set(names.values())) < len(names):
+        twice = next(name for name in names.values() if list(names.values()).count(name) > 1)
+        raise InputError(f"from_edges: two nodes are called '{twice}': expected different names")
+    links: dict[Any, int] = dict.fromkeys(order, 0)
+    for pair in pairs:
+        for node in pair:
+            links[node] += 1
+    ends = set(hosts) if hosts is not None else {node for node, count in links.items() if count == 1}
+    if unknown := [node for node in ends if node not in names]:
+        raise InputError(f"from_edges: hosts: {unknown[0]!r} is in no edge")
+    rates, delays = each("rate", rate, len(pairs), "bps"), each("delay", delay, len(pairs), "s")
+    return graph(
+        hosts=[names[node] for node in order if node in ends],
+        switches=[names[node] for node in order if node not in ends],
+        links=[
+            {"ends": [names[a], names[b]], "rate": one, "delay": other}
+            for (a, b), one, other in zip(pairs, rates, delays, strict=True)
+        ],
+    )
+
+
+def each(key: str, value: Any, n: int, base: str) -> list[str]:
+    """Returns a quantity for each edge, as text with a unit."""
+    one = value is None or isinstance(value, str | float | int)
+    values = [value] * n if one else list(value)
+    if len(values) != n:
+        raise InputError(f"from_edges: {key} has {len(values)} values: expected one, or one for each of {n} edges")
+    if missing := [i for i, one in enumerate(values) if one is None]:
+        raise InputError(f"from_edges: edges[{missing[0]}] has no {key}: expected {key}= or an attribute of the edge")
+    return [str(spelled(one, base)) for one in values]
+
+
+def to_networkx(scenario: Mapping[str, Any]) -> networkx.Graph[str]:
+    """Returns the network of a resolved scenario, such as `run.scenario`, as a networkx graph.
+
+    A node has the attribute `host`. An edge has `rate` and `delay`, as quantities: numbers in bit/s and seconds.
+    """
+    network = json.loads(_core.network(json.dumps(scenario)))
+    made = library("networkx").Graph()
+    names = [node["name"] for node in network["nodes"]]
+    made.add_nodes_from((node["name"], {"host": node["host"]}) for node in network["nodes"])
+    for link in network["links"]:
+        rate, delay = Quantity(link["rate_bps"], "bps"), Quantity(link["delay_ps"] * 1e-12, "s")
+        a, b = (end if isinstance(end, str) else names[end] for end in (link["a"], link["b"]))
+        made.add_edge(a, b, rate=rate, delay=delay)
+    return made

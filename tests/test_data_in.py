@@ -1,0 +1,317 @@
+"""What an experiment is made of in Python: units, graphs, data frames, samples, and builders for the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import backwater
+from backwater import Experiment, InputError, sizes, topology, units, workload
+from backwater.scenario import experiments
+from conftest import ROOT
+
+RUN = {"duration": 100 * units.us}
+NET = topology.single_switch(hosts=4, rate=100 * units.Gbps, delay=1 * units.us)
+TRAFFIC = workload.background(sizes=sizes.fixed(10 * units.KB), load=0.5, load_of="receivers")
+FLOWS = [(0.0, "host0", "host1", 1000), (2e-6, "host1", "host0", 500), ("7 us", 2, 3, 4000.0)]
+LISTED = "start_ns,src,dst,bytes\n0,host0,host1,1000\n2000,host1,host0,500\n7000,host2,host3,4000\n"
+
+
+@pytest.mark.parametrize(
+    ("quantity", "text"),
+    [
+        (100 * units.Gbps, "100 Gbps"),
+        (2.5 * units.Mbps, "2.5 Mbps"),
+        (80 * units.us, "80 us"),
+        (units.us * 0.5, "500 ns"),
+        (1e-12 * units.s, "1 ps"),
+        (0 * units.s, "0 ps"),
+        (64 * units.KB, "64 KB"),
+        (1 * units.MiB, "1.048576 MB"),
+        (units.GB / 4, "250 MB"),
+        (1.6 * units.Tbps, "1.6 Tbps"),
+    ],
+)
+def test_a_quantity_is_written_with_a_unit(quantity: units.Quantity, text: str) -> None:
+    assert str(quantity) == repr(quantity) == text
+    assert pickle.loads(pickle.dumps(quantity)) == copy.deepcopy(quantity) == quantity
+    assert str(pickle.loads(pickle.dumps(quantity))) == text
+
+
+def test_an_array_of_quantities_varies_a_key() -> None:
+    lengths = np.array([50.0, 100.0]) * units.us
+    assert [str(one) for one in lengths] == ["50 us", "100 us"]
+    assert units.Gbps / units.Mbps == 1000
+    varied = Experiment.of(NET, TRAFFIC, duration=1 * units.us, vary={"run.duration": lengths})
+    assert varied.labels == ["bfc.duration=50us", "bfc.duration=100us"]
+    with pytest.raises(InputError, match=r"5 us: expected a rate, such as '1 bps'"):
+        topology.single_switch(hosts=4, rate=5 * units.us, delay=1e-6)
+    with pytest.raises(InputError, match=r"workload.0.sizes: \"5 us\": expected a size|fixed = \"5 us\""):
+        Experiment(
+            {"scheme": "bfc", "topology": NET, "workload": [{**TRAFFIC, "sizes": {"fixed": 5 * units.us}}], "run": RUN}
+        )
+
+
+def test_builders_are_what_the_schema_says() -> None:
+    done = subprocess.run([sys.executable, ROOT / "tools/builders.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}`python tools/builders.py` writes them again"
+
+
+def test_every_builder_makes_a_table_that_a_scenario_takes() -> None:
+    rates: dict[str, Any] = {"host_rate": 1e11, "core_rate": "100 Gbps", "host_delay": 1e-6, "core_delay": "1 us"}
+    link: dict[str, Any] = {"rate": 1e11, "delay": 1e-6}
+    made = [
+        topology.leaf_spine(leaves=2, spines=2, hosts_per_leaf=2, **rates),
+        topology.fat_tree(pods=2, tors_per_pod=1, aggs_per_pod=1, cores=1, hosts_per_tor=2, **rates),
+        topology.two_clos(leaves=1, spines=1, hosts_per_leaf=2, wan_rate=1e11, wan_delay=1e-5, **rates),
+        topology.dumbbell(left=2, right=2, bottleneck_rate=1e10, bottleneck_delay=1e-6, **link),
+        topology.chain(switches=2, hosts_per_switch=2, **link),
+        NET,
+    ]
+    for one in made:
+        assert Experiment.of(one, workload.long_lived(count=1, from_=["host0"], to=["host1"], size=1000), duration=1e-4)
+    for traffic in (
+        workload.incast(degree=2, sizes=sizes.uniform([1000, 2 * units.KB]), period=5e-5, class_="burst"),
+        workload.collective(pattern="ring", bytes=1e5, iterations=2),
+        workload.background(
+            sizes=sizes.table("google_rpc"), load=0.1, load_of="senders", arrivals="poisson", class_="rpc"
+        ),
+        workload.background(sizes=sizes.exponential(1e4), load=0.1, load_of="receivers", priority=1, class_="low"),
+        workload.background(sizes=sizes.cdf([(100, 0), (1000, 1)]), load=0.1, load_of="receivers", class_="own"),
+    ):
+        assert Experiment.of(NET, [TRAFFIC, traffic], duration=100 * units.us, **{"switch.priority_groups": 2}).labels
+
+
+def test_a_graph_is_the_network_it_was_made_from() -> None:
+    networkx = pytest.importorskip("networkx")
+    clos = topology.leaf_spine(
+        leaves=2, spines=2, hosts_per_leaf=3, host_rate=1e11, core_rate=4e11, host_delay=1e-6, core_delay=5e-7
+    )
+    traffic = workload.background(sizes=sizes.fixed(1000), load=0.3, load_of="receivers")
+    first = Experiment.of(clos, traffic, duration=50 * units.us)
+    graph = topology.to_networkx(first.scenarios["bfc"])
+    assert networkx.is_connected(graph)
+    assert graph.edges["host0", "leaf0"] == {"rate": 1e11, "delay": 1e-6}
+    assert graph.edges["leaf0", "spine1"] == {"rate": 4e11, "delay": 5e-7}
+    again = Experiment.of(topology.from_networkx(graph), traffic, duration=50 * units.us)
+    assert networkx.utils.graphs_equal(topology.to_networkx(again.scenarios["bfc"]), graph)
+
+
+def test_hosts_of_a_graph_are_marked_or_named_or_ends() -> None:
+    networkx = pytest.importorskip("networkx")
+    star = networkx.star_graph(3)
+    made = topology.from_networkx(star, rate="10 Gbps", delay=1e-6)
+    assert (made["hosts"], made["switches"]) == (["1", "2", "3"], ["0"])
+    assert made["links"][0] == {"ends": ["0", "1"], "rate": "10 Gbps", "delay": "1 us"}
+    assert topology.from_networkx(star, rate=1e10, delay=1e-6, hosts=[1])["hosts"] == ["1"]
+    star.nodes[2]["host"] = True
+    star.edges[0, 3]["rate"] = 5e9
+    marked = topology.from_networkx(star, rate=1e10, delay=1e-6)
+    assert marked["hosts"] == ["2"]
+    assert [link["rate"] for link in marked["links"]] == ["10 Gbps", "10 Gbps", "5 Gbps"]
+    directed = star.to_directed()
+    assert topology.from_networkx(directed, rate=1e10, delay=1e-6)["links"][0]["ends"] == ["0", "1"]
+    directed.remove_edge(0, 1)
+    with pytest.raises(InputError, match=r"1 -> 0: expected links in both directions"):
+        topology.from_networkx(directed, rate=1e10, delay=1e-6)
+
+
+def test_edges_may_be_an_array() -> None:
+    edges = np.array([[0, 9], [1, 9], [2, 9]])
+    made = topology.from_edges(edges, rate=np.array([1e9, 2e9, 3e9]), delay="1 us")
+    assert (made["hosts"], made["switches"]) == (["0", "1", "2"], ["9"])
+    assert [link["rate"] for link in made["links"]] == ["1 Gbps", "2 Gbps", "3 Gbps"]
+    for wrong, told in (
+        ({"edges": [(0, 1, 2)]}, r"edges\[0\] = \(0, 1, 2\): expected two nodes"),
+        ({"edges": [(0, 1), ("0", 1)]}, "two nodes are called '0'"),
+        ({"rate": [1e9]}, "rate has 1 values: expected one, or one for each of 3 edges"),
+        ({"rate": [1e9, None, 1e9]}, r"edges\[1\] has no rate"),
+        ({"hosts": [7]}, "hosts: 7 is in no edge"),
+    ):
+        with pytest.raises(InputError, match=told):
+            topology.from_edges(**{"edges": edges, "rate": 1e9, "delay": 1e-6, **wrong})
+
+
+def test_flows_of_a_frame_an_iterator_and_a_file_are_the_same(tmp_path: Path) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    columns = {
+        "start_ns": [0.0, 2000.0, 7000.0],
+        "src": ["host0", "host1", "host2"],
+        "dst": ["host1", "host0", "host3"],
+        "bytes": [1000, 500, 4000],
+    }
+    (tmp_path / "flows.csv").write_text(LISTED)
+    mappings = [dict(zip(("start", "src", "dst", "bytes"), one, strict=True)) for one in FLOWS]
+    for source in (FLOWS, iter(FLOWS), mappings, pandas.DataFrame(columns), polars.DataFrame(columns)):
+        assert workload.flows(source) == {"kind": "flow-list", "rows": LISTED}
+    ours = Experiment.of(NET, workload.flows(FLOWS), duration=20 * units.us).simulate(tmp_path / "ours")
+    file = workload.flow_list(file=str(tmp_path / "flows.csv"))
+    assert Experiment.of(NET, file, duration=20 * units.us).simulate(tmp_path / "file").digest == ours.digest
+    assert ours.flows()["size_bytes"].to_pylist() == [1000, 500, 4000]
+
+
+@pytest.mark.parametrize(
+    ("flow", "told"),
+    [
+        ((-1, 0, 1, 1), r"flows\[1\]\.start = -1: expected seconds, or a time with a unit such as '2 us', 0 or more"),
+        (("2 KB", 0, 1, 1), r"flows\[1\]\.start = '2 KB'"),
+        ((units.KB, 0, 1, 1), r"flows\[1\]\.start = 1 KB"),
+        ((float("nan"), 0, 1, 1), r"flows\[1\]\.start = nan"),
+        ((None, 0, 1, 1), r"flows\[1\]\.start = None"),
+        ((0, 1.5, 1, 1), r"flows\[1\]\.src = 1\.5: expected the name of a host, or its number"),
+        ((0, -1, 1, 1), r"flows\[1\]\.src = -1: expected a number of a host, from 0"),
+        ((0, "a,b", 1, 1), r"flows\[1\]\.src = 'a,b': expected the name of a host, without commas"),
+        ((0, 0, 1, 1.5), r"flows\[1\]\.bytes = 1\.5: expected a whole number"),
+        ((0, 0, 1, "1 KB"), r"flows\[1\]\.bytes = '1 KB': expected a whole number"),
+        ((0, 0, 1), r"flows\[1\] = \(0, 0, 1\): expected 4 values: start, src, dst, bytes"),
+    ],
+)
+def test_a_wrong_flow_is_refused(flow: tuple[Any, ...], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        workload.flows([(0, 0, 1, 1000), flow])
+
+
+def test_numbers_of_hosts_may_stand_for_names() -> None:
+    assert workload.flows([(0, 1, 0, 5)], hosts=["a", "b"])["rows"].splitlines()[1] == "0,b,a,5"
+    with pytest.raises(InputError, match=r"flows\[0\]\.dst = 2: expected a number of a host, from 0 to 1"):
+        workload.flows([(0, 1, 2, 5)], hosts=["a", "b"])
+
+
+def test_sizes_of_samples_have_their_distribution() -> None:
+    rng = np.random.default_rng(7)
+    samples = np.ceil(rng.lognormal(8, 2, 50_000))
+    made = sizes.from_samples(samples)["points"]
+    points = np.array(made["points"])
+    assert not made["linear"]
+    assert len(points) <= 2001
+    assert points[-1].tolist() == [samples.max(), 1.0]
+    exact = np.searchsorted(np.sort(samples), points[:, 0], side="right") / len(samples)
+    assert np.abs(exact - points[:, 1]).max() < 1e-12
+    assert (
+        np.diff(points[:, 1], prepend=0).max()
+        < 1 / 2000 + 1 / 50_000 + np.unique(samples, return_counts=True)[1].max() / 50_000
+    )
+    assert Experiment.of(
+        NET, workload.background(sizes=sizes.from_samples(samples), load=0.2, load_of="receivers"), duration=1e-4
+    )
+    for wrong, told in (
+        ([], "no samples"),
+        ([0.5], "0.5: expected sizes of one byte and more"),
+        ([np.inf], "inf: expected"),
+    ):
+        with pytest.raises(InputError, match=told):
+            sizes.from_samples(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("bfc-fig9", {"scale": "quick"}),
+        ("bfc-fig12", {"scale": "smoke"}),
+        ("flowsail-fig13", {"scale": "smoke", "variant": "FlowSail-8Q"}),
+        ("bcc-fig9", {"scale": "smoke", "seed": 3}),
+        ("bfc-fig8", {"scale": "smoke"}),
+        ("smoke-bfc", {"vary": {"load": [0.2, 0.4]}, "seeds": 2}),
+    ],
+)
+def test_a_saved_experiment_has_the_same_runs(tmp_path: Path, name: str, changes: dict[str, Any]) -> None:
+    first = Experiment(name, **changes)
+    first.save(tmp_path / "saved.toml")
+    with pytest.raises(InputError, match=r"saved\.toml: exists: expected another name, or force=True"):
+        first.save(tmp_path / "saved.toml")
+    for again in (Experiment(tmp_path / "saved.toml"), Experiment(first.to_dict())):
+        assert list(again.scenarios.values()) == list(first.scenarios.values())
+
+
+def test_an_experiment_says_what_it_takes_and_whether_it_may_run(tmp_path: Path) -> None:
+    one = Experiment.of(NET, TRAFFIC, schemes=["bfc", "dctcp"], duration=100 * units.us)
+    told = one.estimate()
+    assert isinstance(told, backwater.Estimate)
+    assert [row.label for row in told.rows] == ["bfc", "dctcp"]
+    assert told.rows[0].packet_hops > 0
+    one.check(tmp_path / "new")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "old").mkdir()
+    with pytest.raises(InputError, match="exists: expected another name, or force=True"):
+        one.check(tmp_path / "old")
+
+
+def test_progress_is_told_to_a_function_and_to_a_watch(tmp_path: Path) -> None:
+    shares: list[float] = []
+    started: list[str] = []
+
+    class Starts(backwater.Watch):
+        def on_start(self, job: Any) -> None:
+            started.append(job.label)
+
+    one = Experiment.of(NET, TRAFFIC, duration=2 * units.ms)
+    one.run(tmp_path / "run", progress=shares.append, watch=Starts())
+    assert started == ["bfc"]
+    assert shares[-1] == 1.0
+    assert all(0 <= share <= 1 for share in shares)
+    one.run(tmp_path / "bar", progress=True)
+
+
+def test_coroutines_go_on_while_an_experiment_runs(tmp_path: Path) -> None:
+    one = Experiment.of(NET, TRAFFIC, duration=5 * units.ms)
+
+    async def both() -> tuple[Any, int]:
+        work = asyncio.create_task(one.run_async(tmp_path / "run"))
+        ticks = 0
+        while not work.done():
+            await asyncio.sleep(0.001)
+            ticks += 1
+        return await work, ticks
+
+    results, ticks = asyncio.run(both())
+    assert results.complete
+    assert ticks > 1
+
+    async def cancelled() -> None:
+        work = asyncio.create_task(one.with_({"run.duration": 10 * units.s}).run_async(tmp_path / "long"))
+        await asyncio.sleep(0.3)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    asyncio.run(cancelled())
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"load": 2}, r"^load = 2: workload\.0\.load = 2: expected more than 0 and at most 1$"),
+        ({"vary": {"load": [0.5, 3]}}, r"^vary: load = \[0\.5, 3\]: workload\.0\.load = 3: .* \(run bfc\.load=3\)$"),
+        ({"vary": {"scheme": "bfc"}}, r"^vary: scheme = 'bfc': expected a list of values, such as \['bfc'\]$"),
+        ({"vary": {"scheme": ["nope"]}}, r"^vary: scheme = \[\"nope\"\]: .*`backwater\.schemes\(\)` lists"),
+        ({"seeds": 0}, r"^seeds = 0: expected a whole number from 1 to 1000$"),
+        ({"seed": 1, "seeds": 3}, r"^seed=1, seeds=3: expected one of them$"),
+        ({"sets": {"switch.qeues": 3}}, r"^switch\.qeues = 3: unknown key; did you mean \"queues\"\?"),
+        ({"sets": ["switch.queues=3"]}, r"^\['switch\.queues=3'\]: expected keys and their values, such as"),
+        ({"variant": "A"}, r"^variant = \"A\": unknown variant; the file has no \[\[variant\]\]$"),
+    ],
+)
+def test_errors_speak_of_what_was_given_in_python(changes: dict[str, Any], told: str) -> None:
+    base = {"scheme": "bfc", "topology": NET, "workload": [TRAFFIC], "run": RUN}
+    with pytest.raises(InputError, match=told) as caught:
+        Experiment(base, **changes)
+    assert "--set" not in str(caught.value)
+    with pytest.raises(InputError) as again:
+        Experiment(base).with_(**changes)
+    assert "--set" not in str(again.value)
+
+
+def test_schemes_are_listed() -> None:
+    known = {scheme.name: scheme for scheme in backwater.schemes()}
+    assert (known["bfc"].title, known["bfc"].source[:12]) == ("BFC", "Goyal et al.")
+    assert json.dumps(sorted(known))
+    assert set(experiments.known()) >= {"bfc-fig9"}

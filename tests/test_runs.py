@@ -1,0 +1,210 @@
+"""Several runs: their selection, their joined tables, and the data frames made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import backwater
+from backwater import Experiment, InputError, Results
+
+HEAD = ["label", "variant", "scheme", "seed", "load"]
+NETWORK = {
+    "topology": {"kind": "single-switch", "hosts": 4, "rate": "100 Gbps", "delay": "1 us"},
+    "workload": [
+        {"kind": "background", "sizes": {"fixed": "10 KB"}, "load": 0.5, "load_of": "receivers"},
+        {"kind": "incast", "degree": 2, "aggregate": "100 KB", "period": "40 us"},
+    ],
+    "run": {"duration": "100 us"},
+    "measure": {"size_bins": ["20 KB"]},
+    "variant": [{"name": "BFC", "scheme": "bfc"}, {"name": "DCTCP", "scheme": "dctcp"}],
+    "sweep": {"background.load": [0.3, 0.5]},
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Two variants at two loads with two seeds each."""
+    return Experiment(NETWORK, seeds=2).simulate(tmp_path_factory.mktemp("runs") / "done")
+
+
+def test_runs_are_a_sequence_and_say_shortly_what_they_are(results: Results) -> None:
+    assert len(results) == 8
+    assert [run.label for run in results] == [run.label for run in results.runs]
+    assert results[0] is results.runs[0]
+    assert [run.label for run in results[2:4]] == [run.label for run in results.runs[2:4]]
+    assert repr(results) == f"Results({str(results.path)!r}: 8 runs, 2 variants, 2 seeds, 2 of load)"
+    assert repr(results["BFC"][:1]) == f"Runs({str(results.path)!r}: BFC.load=0.3.seed=1)"
+    assert repr(results[0]) == "Run('BFC.load=0.3.seed=1', finished)"
+    assert "BFC" in results
+    assert results[0] in results
+    assert "HPCC" not in results
+    assert results[0] not in results["DCTCP"]
+
+
+def test_runs_are_selected_by_name_and_by_coordinate(results: Results) -> None:
+    assert [(run.variant, run.seed) for run in results["BFC"]] == [("BFC", 1), ("BFC", 2)] * 2
+    assert [run.label for run in results.select("BFC", load=0.5)] == ["BFC.load=0.5.seed=1", "BFC.load=0.5.seed=2"]
+    at = {"background.load": 0.3}
+    assert [run.label for run in results.select(seed=2, **at)] == ["BFC.load=0.3.seed=2", "DCTCP.load=0.3.seed=2"]
+    assert len(results.select(variant=["BFC", "DCTCP"], seed=range(1, 3))) == 8
+    assert results.run("BFC.load=0.5.seed=2").seed == 2
+    with pytest.raises(InputError, match=r"BFC: these are 4 runs, such as 'BFC.load=0.3.seed=1': expected one"):
+        results.run("BFC")
+    with pytest.raises(InputError, match=r"no coordinate 'laod'; did you mean load\? expected one of label, variant"):
+        results.select(laod=0.5)
+    with pytest.raises(InputError, match=r"no run with load = 0.4; there are 0.3, 0.5"):
+        results.select(load=0.4)
+
+
+@pytest.mark.parametrize("table", ["flows", "slowdown", "buffers", "ports", "summary"])
+def test_every_table_says_of_which_run_a_row_is(results: Results, table: str) -> None:
+    rows = results.table(table)
+    assert rows.column_names[:5] == HEAD
+    known = {run.label: (run.variant, run.scheme, run.seed, run.params["background.load"]) for run in results}
+    found = {row["label"]: tuple(row[name] for name in HEAD[1:]) for row in rows.select(HEAD).to_pylist()}
+    assert found == known
+    if table != "summary":
+        parts = pa.concat_tables(run.table(table) for run in results).unify_dictionaries()
+        assert rows.select(parts.column_names).equals(parts), "and the rows are those of the runs, in their order"
+
+
+def test_slowdown_is_grouped_by_scheme_and_load_without_a_join(results: Results) -> None:
+    means = results.slowdown().group_by(["scheme", "load"]).aggregate([("mean", "mean")])
+    assert {(row["scheme"], row["load"]) for row in means.to_pylist()} == {
+        (scheme, load) for scheme in ("bfc", "dctcp") for load in (0.3, 0.5)
+    }
+    again = results.sql("select scheme, load, avg(mean) as mean from slowdown group by all order by all")
+    by_hand = sorted((row["scheme"], row["load"], row["mean_mean"]) for row in means.to_pylist())
+    assert [tuple(row.values()) for row in again.to_pylist()] == [pytest.approx(row) for row in by_hand]
+
+
+def test_columns_and_conditions_select_what_a_filter_of_everything_does(results: Results) -> None:
+    everything = results.flows()
+    condition = pc.and_(pc.greater(everything["size_bytes"], 10_000), pc.equal(everything["scheme"], "bfc"))
+    some = results.flows(columns=["flow", "slowdown"], where="size_bytes > 10000 and scheme = 'bfc'")
+    expected = everything.filter(condition).select([*HEAD, "flow", "slowdown"]).unify_dictionaries()
+    assert some.to_pylist() == expected.to_pylist()
+    assert 0 < some.num_rows < everything.num_rows
+    assert some.schema.equals(expected.schema, check_metadata=True), "types and units are the same, too"
+    assert results.flows(columns=["scheme", "slowdown"]).column_names == ["scheme", "slowdown"]
+    assert results.flows(where="false").num_rows == 0
+    assert results["BFC"].flows(where="load = 0.5").num_rows == len(results.select("BFC", load=0.5).flows())
+    assert results.table("summary", ["packet_hops"], where="seed = 2").num_rows == 4
+
+
+def test_a_wrong_column_or_condition_is_refused(results: Results) -> None:
+    with pytest.raises(InputError, match=r"flows: no column 'slowdwn'; did you mean slowdown\?"):
+        results.flows(columns=["slowdwn"])
+    with pytest.raises(InputError, match=r"columns = 'slowdown': expected a list of names, such as \['slowdown'\]"):
+        results.flows(columns="slowdown")
+    with pytest.raises(InputError, match=r"where = 'sizes > 3': .*sizes"):
+        results.flows(where="sizes > 3")
+    with pytest.raises(InputError, match=r"where = '1; drop table flows'"):
+        results.flows(where="1; drop table flows")
+    with pytest.raises(InputError, match=r"Table with name flow does not exist(.|\n)*The tables are .*flows"):
+        results.sql("select * from flow")
+    with pytest.raises(InputError, match="no table 'flow'"):
+        results.table("flow")
+
+
+def test_a_query_reads_the_files_of_its_tables_only(results: Results, tmp_path: Path) -> None:
+    copied = Experiment(NETWORK).simulate(tmp_path / "copied")
+    (copied[0].path / "buffers.parquet").write_bytes(b"damaged")
+    assert copied.sql("select count(*) as n from flows")["n"][0].as_py() == copied.flows().num_rows
+    for read in (lambda: copied.sql("select * from buffers"), lambda: copied.table("buffers", where="true")):
+        with pytest.raises(InputError, match=r"buffers\.parquet: damaged"):
+            read()
+
+
+def test_the_tidy_summary_has_every_number_of_the_summary(results: Results) -> None:
+    tidy = results.summary()
+    assert tidy.column_names == [*HEAD, "name", "class", "value", "unit"]
+    rows = {(row["label"], row["name"], row["class"]): row for row in tidy.to_pylist()}
+    assert len(rows) == tidy.num_rows
+    for run in results:
+        assert rows[run.label, "buffer.p99_bytes", None]["value"] == run.summary["buffer"]["p99_bytes"]
+        assert rows[run.label, "buffer.p99_bytes", None]["unit"] == "B"
+        for load in run.summary["load"]:
+            assert rows[run.label, "load.offered_bps", load["class"]]["value"] == load["offered_bps"]
+    wide = results.table("summary")
+    numbers = [
+        name
+        for name in wide.column_names[5:]
+        if not name.startswith("slowdown.") and not pa.types.is_string(wide[name].type)
+    ]
+    assert tidy.num_rows == sum(wide.num_rows - wide[name].null_count for name in numbers)
+
+
+def test_columns_have_units_and_descriptions(results: Results) -> None:
+    columns = {one["name"]: one for one in results.columns("flows")}
+    assert list(columns)[:5] == HEAD
+    assert columns["size_bytes"]["unit"] == "B"
+    assert columns["load"]["description"] == "the swept key background.load"
+    assert all(one["description"] for one in columns.values())
+    assert {one["name"] for one in results.columns("summary")} == set(results.table("summary").column_names)
+
+
+def test_a_large_table_is_scanned_in_bounded_memory(results: Results, tmp_path: Path) -> None:
+    """A hundred times the rows take as much memory, whether columns, a condition, or both select from them."""
+
+    def peak(times: int, where: str | None) -> int:
+        copied = Experiment(NETWORK, variant="BFC", seed=1, load=0.5).simulate(tmp_path / f"{times}{where is None}")
+        file = copied[0].path / "flows.parquet"
+        rows = pa.concat_tables([copied[0].table("flows")] * times)
+        backwater.runs.tables.write_table(rows, file)
+        copied[0].entry["files"]["flows.parquet"] = backwater.common.disk.sha256(file)
+        pool = pa.default_memory_pool()
+        before = pool.bytes_allocated()
+        most = counted = 0
+        for batch in copied.scan("flows", ["slowdown"], where):
+            most, counted = max(most, pool.bytes_allocated() - before), counted + batch.num_rows
+        assert counted == rows.num_rows > 0
+        return most
+
+    del results
+    for where in (None, "size_bytes > 0"):
+        few, many = peak(4_000, where), peak(40_000, where)
+        assert many < 1.5 * few + 40e6
+
+
+def test_data_frames_have_the_same_values(results: Results) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    table = results.table("slowdown")
+    frame = results.to_pandas("slowdown")
+    assert list(frame.columns) == table.column_names
+    assert frame.groupby(["scheme", "load"], observed=True)["mean"].mean().shape == (4,)
+    assert isinstance(frame["scheme"].dtype, pandas.CategoricalDtype)
+    other = results.to_polars("slowdown", where="seed = 1")
+    assert other.height == results.table("slowdown", where="seed = 1").num_rows
+    assert other["p99"].to_list() == results.table("slowdown", ["p99"], where="seed = 1")["p99"].to_pylist()
+    assert polars.DataFrame(results).height == 8
+
+
+def test_an_xarray_dataset_has_a_dimension_for_each_coordinate(results: Results) -> None:
+    pytest.importorskip("xarray")
+    data = results.to_xarray()
+    assert data["slowdown_p99"].dims == ("variant", "load", "seed", "class", "size")
+    assert dict(data.sizes) == {"variant": 2, "load": 2, "seed": 2, "class": 2, "size": 2}
+    assert data["buffer.p99_bytes"].dims == ("variant", "load", "seed")
+    assert data["scheme"].sel(variant="DCTCP").item() == "dctcp"
+    sizes = {(0, 20_000): "<=20000", (20_000, None): ">20000"}
+    for row in results.slowdown().to_pylist():
+        at = {name: row[name] for name in ("variant", "load", "seed", "class")}
+        size = sizes[row["size_low_bytes"], row["size_high_bytes"]]
+        found = data["slowdown_p99"].sel(size=size, **at).item()
+        assert found == (pytest.approx(row["p99"]) if row["p99"] is not None else pytest.approx(np.nan, nan_ok=True))
+    run = results.select("DCTCP", load=0.5, seed=2).run()
+    value = data["packet_hops"].sel(variant="DCTCP", load=0.5, seed=2).item()
+    assert value == run.summary["packet_hops"]
+    assert np.isfinite(data["slowdown_mean"].sel({"class": "background", "size": "<=20000"})).all()
+
+
+def test_a_missing_extra_is_named(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "xarray", None)
+    with pytest.raises(ModuleNotFoundError, match=r"xarray is not installed: pip install 'backwater\[xarray\]'"):
+        results.to_xarray()
