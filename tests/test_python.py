@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import matplotlib as mpl
 import pyarrow as pa
 import pytest
+from matplotlib import pyplot
 
 from backwater import Experiment, InputError, Results
 from conftest import SMOKE
@@ -103,3 +107,39 @@ def test_figures_are_axes(results: Results) -> None:
     assert "slowdown-incast" in dir(results.plot)
     with pytest.raises(InputError, match="no figure 'panels'; there is slowdown-background"):
         results.plot.panels()
+
+
+def test_a_figure_is_drawn_as_it_is_asked_for(results: Results, tmp_path: Path) -> None:
+    two = results.plot.slowdown(variants=["BFC", "DCTCP"], log=True)
+    assert all(len(axes.get_lines()) == 2 and axes.get_yscale() == "log" for axes in two)
+    assert results.plot.slowdown(log=False)[0].get_yscale() == "linear"
+    assert results.plot.buffer(variants="BFC")[0].get_lines()
+    for style, width in (("acm-column", 3.33), ("ieee-column", 3.5), ("ieee-page", 7.16)):
+        assert results.plot.slowdown(style=style)[0].figure.get_figwidth() == width
+    sheet = tmp_path / "mine.mplstyle"
+    sheet.write_text("lines.linewidth: 7\n")
+    assert results.plot.slowdown(style=sheet)[0].title.get_fontsize() > 0
+    with pytest.raises(InputError, match=r"variants: no variant 'HPCC'; there are BFC, DCTCP, Ideal-FQ"):
+        results.plot.slowdown(variants=["HPCC"])
+    with pytest.raises(InputError, match=r"style = 'acm': expected a file, or one of acm-column, .*, ggplot"):
+        results.plot.slowdown(style="acm")
+
+
+def test_a_figure_is_drawn_into_axes_of_yours(results: Results) -> None:
+    figure, axes = pyplot.subplots(1, 3)
+    assert results.plot.slowdown(ax=axes) == list(axes)
+    assert all(one.get_lines() for one in axes)
+    assert len(figure.axes) == 3
+    with pytest.raises(InputError, match=r"ax: 1 axes: expected 3, one for each panel of this figure"):
+        results.plot.slowdown(ax=axes[0])
+    pyplot.close(figure)
+    assert results.plot.slowdown()[0].figure is not figure, "the next figure is a new one"
+
+
+def test_what_you_set_in_matplotlib_wins(results: Results) -> None:
+    assert results.plot.slowdown()[0].yaxis.label.get_fontsize() == 7.5
+    with mpl.rc_context({"axes.labelsize": 15, "axes.facecolor": "#eeeeee"}):
+        label = results.plot.slowdown()[0]
+        assert label.yaxis.label.get_fontsize() == 15
+        assert mpl.colors.to_hex(label.get_facecolor()) == "#eeeeee"
+    assert results.plot.slowdown()[0].yaxis.label.get_fontsize() == 7.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import re
 import textwrap
 import unicodedata
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib
 from matplotlib import rc_context
@@ -41,8 +42,15 @@ class Size:
     """Panels side by side, at most."""
 
 
-SIZES = {"page": Size(7.0, 3), "column": Size(3.35, 1)}
-"""Across both columns, which is the default, or in one of them."""
+SIZES = {
+    "page": Size(7.0, 3),
+    "column": Size(3.35, 1),
+    "acm-column": Size(3.33, 1),
+    "acm-page": Size(7.0, 3),
+    "ieee-column": Size(3.5, 1),
+    "ieee-page": Size(7.16, 3),
+}
+"""Across both columns, which is the default, or in one of them: ours, and those of two publishers' templates."""
 PANEL_HEIGHT = 2.05
 """Inches; a legend has its own room above the panels."""
 TITLE = 30
@@ -61,6 +69,10 @@ FONT = matplotlib.RcParams(
     }
 )
 """Sizes that can be read where a figure is printed at the size it is drawn."""
+TIMES = matplotlib.RcParams({"font.family": "STIXGeneral", "mathtext.fontset": "stix"})
+"""The font of both publishers' templates, or one like it that Matplotlib brings along."""
+STYLES = ("acm-column", "acm-page", "ieee-column", "ieee-page")
+"""Styles that are also sizes."""
 COLOURS = ("#1f5fbf", "#d1571c", "#1c8a5a", "#9b3fb5", "#a97a00", "#0f8fa3", "#c2327d", "#5d6b2e")
 MARKERS = "osD^vP*X"
 DPI = 300
@@ -129,6 +141,46 @@ def plain() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def styled(style: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Figures have this style: one of `STYLES`, or a style sheet of Matplotlib by name or file.
+
+    Without one, parameters of Matplotlib that you have changed win over ours.
+
+    # Errors
+    `InputError` if there is no such style.
+    """
+    changed = {key: value for key, value in matplotlib.rcParams.items() if value != matplotlib.rcParamsDefault[key]}
+    with plain():
+        if style is None:
+            matplotlib.rcParams.update({key: value for key, value in changed.items() if key != "backend"})
+        elif style in STYLES:
+            matplotlib.rcParams.update(TIMES)
+        else:
+            from matplotlib import style as sheets
+
+            try:
+                sheets.use(str(style))
+            except OSError:
+                known = ", ".join([*STYLES, *sheets.available])
+                raise InputError(f"style = {str(style)!r}: expected a file, or one of {known}") from None
+        yield
+
+
+given: list[Axes] = []
+"""Axes to draw into, in place of a new figure's."""
+
+
+@contextlib.contextmanager
+def into(axes: Sequence[Axes]) -> Iterator[None]:
+    """Within, a figure is drawn into these axes, if there are any."""
+    given[:] = axes
+    try:
+        yield
+    finally:
+        given.clear()
+
+
 def save(figure: Figure, path: Path) -> None:
     """In the format of its name; the same figure gives the same bytes."""
     FigureCanvasAgg(figure)
@@ -138,6 +190,11 @@ def save(figure: Figure, path: Path) -> None:
 
 def sheet(panels: int, size: str, panel_height: float = PANEL_HEIGHT) -> tuple[Figure, list[Axes]]:
     """A figure with so many panels that fits this size, row by row."""
+    if given:
+        if len(given) != panels:
+            raise InputError(f"ax: {len(given)} axes: expected {panels}, one for each panel of this figure")
+        figure = given[0].figure
+        return cast(Figure, figure), list(given)
     fit = SIZES[size]
     columns = max(1, min(fit.columns, panels))
     rows = -(-panels // columns)
@@ -656,6 +713,9 @@ def finish(axes: Axes, x: str, y: str) -> None:
 
 def legend(figure: Figure, runs: int) -> None:
     """One for all panels, above them, in as many columns as there is room for."""
+    if given:
+        given[-1].legend()
+        return
     handles, labels = figure.axes[0].get_legend_handles_labels()
     widest = max((len(label) for label in labels), default=0)
     columns = max(1, int(figure.get_figwidth() / (0.45 + 0.062 * widest)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from backwater._core import InputError
 
@@ -13,17 +15,40 @@ if TYPE_CHECKING:
     from backwater.runs.results import Results
 
 
+class Options(TypedDict, total=False):
+    """What every figure can be told."""
+
+    size: str
+    """`page`, `column`, or a style of a publisher. Default: that of the style, or `page`."""
+    style: str | os.PathLike[str]
+    """`acm-column`, `acm-page`, `ieee-column` or `ieee-page`, or a style sheet of Matplotlib by name or file."""
+    variants: Sequence[str]
+    """Variants to draw, in place of all."""
+    log: bool
+    """Whether values are on a logarithmic axis. Default: as in the report."""
+    ax: Axes | Sequence[Axes]
+    """Axes to draw into, one for each panel, in place of a new figure."""
+
+
 class Plots:
     """Figures of an experiment's runs.
 
-    Each method draws a new figure and returns the list of its axes. `axes[0].figure.savefig("x.pdf")` saves it.
-    With `size="page"` a figure is 7 inches wide and fits across both columns of a paper. With `size="column"` it is
-    3.35 inches wide, fits one column, and has its panels one below another.
+    Each method draws a new figure and returns the list of its axes. `axes[0].figure.savefig("x.pdf")` saves it. Every
+    method takes these options:
+
+    * `size="page"`: 7 inches wide, for both columns of a paper. `size="column"`: 3.35 inches, one panel below another.
+    * `style="acm-column"`, `"acm-page"`, `"ieee-column"` or `"ieee-page"`: width and font of a publisher's template.
+      Another text is a style sheet of Matplotlib. Without `style`, parameters of Matplotlib that you changed apply.
+    * `variants=["BFC", "DCTCP"]`: draws these variants only.
+    * `log=True` or `False`: values on a logarithmic or a linear axis.
+    * `ax`: draws into these axes, one for each panel, in place of a new figure.
 
     >>> average, p95, p99 = results.plot.slowdown()
     >>> p99.get_ylabel()
     'FCT slowdown, 99th percentile'
     >>> p99.figure.savefig("slowdown.pdf")
+    >>> len(results.plot.slowdown(style="acm-column", variants=["BFC"], log=True)[0].get_lines())
+    1
     """
 
     def __init__(self, results: Results) -> None:
@@ -35,54 +60,82 @@ class Plots:
     @property
     def names(self) -> list[str]:
         """Names of the figures that these runs have data for, such as `slowdown-background` and `buffer`."""
-        return [name for name, _ in self._drawings]
+        from backwater.show import figures
 
-    def slowdown(self, flow_class: str = "background", *, size: str = "page") -> list[Axes]:
+        return [name for name, _ in figures.drawings(self._data)]
+
+    def slowdown(self, flow_class: str = "background", **options: Unpack[Options]) -> list[Axes]:
         """Draws slowdown by flow size, or along the swept key: the average and percentiles."""
         swept = f"sweep-{flow_class}" in self.names
-        return self.draw(f"{'sweep' if swept else 'slowdown'}-{flow_class}", size=size)
+        return self.draw(f"{'sweep' if swept else 'slowdown'}-{flow_class}", **options)
 
-    def panels(self, *, size: str = "page") -> list[Axes]:
+    def panels(self, **options: Unpack[Options]) -> list[Axes]:
         """Draws the panels of the experiment's `[figure]`. A sweep without `[figure]` gets the usual measurements."""
-        return self.draw("panels", size=size)
+        return self.draw("panels", **options)
 
-    def buffer(self, *, size: str = "page") -> list[Axes]:
+    def buffer(self, **options: Unpack[Options]) -> list[Axes]:
         """Draws buffer occupancy of switches, as a CDF at each point of the sweep."""
-        return self.draw("buffer", size=size)
+        return self.draw("buffer", **options)
 
-    def active_flows(self, *, size: str = "page") -> list[Axes]:
+    def active_flows(self, **options: Unpack[Options]) -> list[Axes]:
         """Draws active flows per port, as a CDF at each point of the sweep."""
-        return self.draw("active-flows", size=size)
+        return self.draw("active-flows", **options)
 
-    def queueing_delay(self, *, size: str = "page") -> list[Axes]:
+    def queueing_delay(self, **options: Unpack[Options]) -> list[Axes]:
         """Draws queueing delay of packets, as a CDF at each point of the sweep."""
-        return self.draw("queueing-delay", size=size)
+        return self.draw("queueing-delay", **options)
 
-    def queues(self, *, size: str = "page") -> list[Axes]:
+    def queues(self, **options: Unpack[Options]) -> list[Axes]:
         """Draws lengths of sampled queues over time."""
-        return self.draw("queues", size=size)
+        return self.draw("queues", **options)
 
-    def pause_time(self, *, size: str = "page") -> list[Axes]:
+    def pause_time(self, **options: Unpack[Options]) -> list[Axes]:
         """Draws the share of time that PFC paused ports, by kind of link."""
-        return self.draw("pause-time", size=size)
+        return self.draw("pause-time", **options)
 
-    def draw(self, name: str, *, size: str = "page") -> list[Axes]:
+    def draw(self, name: str, **options: Unpack[Options]) -> list[Axes]:
         """Draws a figure by its name, one of `names`.
 
         # Errors
-        `InputError` if the runs have no data for it, or the size is not `page` or `column`.
+        `InputError` if the runs have no data for it, or if an option is wrong.
         """
+        from matplotlib.axes import Axes
+
         from backwater.show import figures
 
+        style, ax = options.get("style"), options.get("ax")
+        size = options.get("size", str(style) if style in figures.STYLES else "page")
         figures.check_size(size)
-        make = dict(self._drawings).get(name)
+        make = dict(figures.drawings(self._chosen(options.get("variants")))).get(name)
         if make is None:
             raise InputError(f"{self._results.path}: no figure '{name}'; there is {', '.join(self.names) or 'none'}")
-        with figures.plain():
-            return [axes for axes in make(size=size).axes if axes.get_visible()]
+        onto: list[Axes] = [] if ax is None else [ax] if isinstance(ax, Axes) else list(ax)
+        with figures.styled(style), figures.into(onto):
+            axes = onto or [one for one in make(size=size).axes if one.get_visible()]
+            if onto:
+                make(size=size)
+        if (log := options.get("log")) is not None:
+            for one in axes:
+                one.set_yscale("log" if log else "linear")
+        return axes
+
+    def _chosen(self, variants: Sequence[str] | None) -> dict[str, Any]:
+        """Returns the page's data with these variants only."""
+        if variants is None:
+            return self._data
+        wanted = [variants] if isinstance(variants, str) else list(variants)
+        there = list(dict.fromkeys(run["variant"] for run in self._data["runs"]))
+        if unknown := [name for name in wanted if name not in there]:
+            raise InputError(f"variants: no variant '{unknown[0]}'; there are {', '.join(there)}")
+        runs = [run for run in self._data["runs"] if run["variant"] in wanted]
+        panels = [
+            panel | {"runs": [run for run in panel["runs"] if run["variant"] in wanted]}
+            for panel in self._data["panels"]
+        ]
+        return self._data | {"runs": [run | {"left_out": False} for run in runs], "panels": panels}
 
     @cached_property
-    def _drawings(self) -> list[tuple[str, Any]]:
-        from backwater.show import figures, report
+    def _data(self) -> dict[str, Any]:
+        from backwater.show import report
 
-        return list(figures.drawings(report.page_data([self._results])))
+        return report.page_data([self._results])
