@@ -12,6 +12,7 @@ import pytest
 import apipage
 import backwater
 from backwater import experiment as api
+from backwater.execute import control
 from backwater.runs import joined
 from backwater.runs import run as one_run
 from backwater.scenario import schemes, sizes, topology, units, workload
@@ -44,10 +45,10 @@ def test_examples_in_docstrings_run(
     (tmp_path / "fig9.toml").write_text(fig9.replace(*SMOKE))
     monkeypatch.chdir(tmp_path)
     mpl.rcParams.update(mpl.rcParamsDefault)
-    names = {"Experiment": backwater.Experiment, "results": results, "pc": pc}
+    names = {"backwater": backwater, "Experiment": backwater.Experiment, "results": results, "pc": pc}
     found = [
         test
-        for module in (backwater, api, joined, one_run, plots, schemes, sizes, topology, units, workload)
+        for module in (backwater, api, control, joined, one_run, plots, schemes, sizes, topology, units, workload)
         for test in doctest.DocTestFinder().find(module, extraglobs=names)
         if test.examples
     ]

@@ -13,7 +13,19 @@ import backwater
 from backwater.runs.explain import Explained
 from backwater.show.plots import Plots
 
-SHOWN = (backwater.Experiment, backwater.Results, backwater.Runs, backwater.Run, Plots, Explained, backwater.InputError)
+SHOWN = (
+    backwater.Experiment,
+    backwater.Results,
+    backwater.Runs,
+    backwater.Run,
+    backwater.RateControl,
+    backwater.Signals,
+    backwater.Set,
+    backwater.Hop,
+    Plots,
+    Explained,
+    backwater.InputError,
+)
 HIDDEN = {"from_arguments", "keep", "making"}
 """Methods for the command line and for other modules only."""
 LINE = 100

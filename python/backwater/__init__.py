@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from backwater._core import InputError, version
+    from backwater.execute.control import Hop, RateControl, Set, Signals
     from backwater.execute.estimate import Estimate
     from backwater.execute.sweep import Watch
     from backwater.experiment import Experiment, Results
@@ -24,11 +25,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Estimate",
     "Experiment",
+    "Hop",
     "InputError",
+    "RateControl",
     "Results",
     "Run",
     "Runs",
     "Scheme",
+    "Set",
+    "Signals",
     "Watch",
     "schemes",
     "sizes",
@@ -41,12 +46,16 @@ __all__ = [
 
 HOMES = {
     "Estimate": "execute.estimate",
+    "Hop": "execute.control",
     "Experiment": "experiment",
     "InputError": "_core",
     "Results": "experiment",
+    "RateControl": "execute.control",
     "Run": "runs.run",
     "Runs": "runs.joined",
     "Scheme": "scenario.schemes",
+    "Set": "execute.control",
+    "Signals": "execute.control",
     "Watch": "execute.sweep",
     "__version__": "_core",
     "schemes": "scenario.schemes",

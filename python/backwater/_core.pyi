@@ -43,6 +43,9 @@ class Run:
     def cancel(self) -> None:
         """Stop at the next window; the outcome is then partial."""
 
+    def calls(self) -> tuple[int, float]:
+        """Calls of a control in Python, and the seconds that they took."""
+
     def wait(self, seconds: float) -> bool:
         """True when finished or cancelled. Other Python threads run meanwhile."""
 
@@ -102,12 +105,14 @@ def start(
     explain: list[tuple[int, int]] = ...,
     events: tuple[int, int, int] | None = None,
     capture: tuple[list[tuple[int, int]], int] | None = None,
+    control: Callable[..., tuple[float | None, float | None, float | None] | None] | None = None,
 ) -> Run:
     """A run.
 
     With `explain`, flows and when each reaches its receiver (ps), it is on one thread and its outcome has tables
     `waits` and `rates`; with `events`, from, until (ps) and how many at most, a table `events`;
     with `capture`, ports (a place among nodes, and a port there) and how many packets at most, `write_capture`.
+    `control` is what `host.transport = "callback"` calls, and then it is on one thread.
     """
 
 def estimate(scenario_json: str) -> str:

@@ -29,6 +29,7 @@ from backwater.deadlock import search as deadlock
 from backwater.execute import estimate as estimates
 from backwater.execute import sweep
 from backwater.execute.cluster import connected
+from backwater.execute.control import RateControl, instance, keys_of
 from backwater.execute.estimate import Estimate
 from backwater.execute.making import Making, make
 from backwater.execute.store import Store
@@ -42,6 +43,8 @@ from backwater.scenario.units import Duration, Quantity, spelled
 from backwater.show import notebook, report, tails
 from backwater.show.plots import Plots
 
+Scheme = str | RateControl | type[RateControl]
+"""A scheme by name, or a congestion control in Python."""
 IN_PYTHON = "the dictionary"
 """Name in messages of a scenario that is in no file."""
 
@@ -221,7 +224,7 @@ class Experiment:
     `source` is a scenario file, or a dictionary with the same content. `sets` changes dotted keys, as `--set` does:
     `{"switch.queues": 128}`. Keyword arguments change keys too. `vary` lists the values that keys take in turn. `seed`
     is the seed of all runs. `seeds` is the number of seeds for each run. `scale` is a scale of the file, such as
-    `"smoke"`.
+    `"smoke"`. `control` is a congestion control in Python for all runs: a class derived from `RateControl`.
 
     >>> base = Experiment({
     ...     "scheme": "bfc",
@@ -245,11 +248,21 @@ class Experiment:
         scale: str | None = None,
         vary: Mapping[str, Iterable[Any]] | None = None,
         sets: Mapping[str, Any] | None = None,
+        control: RateControl | type[RateControl] | None = None,
         **more_sets: Any,
     ) -> None:
+        self.controls: dict[str, RateControl] = {}
         with python_words():
-            changes = changed(seed, seeds, vary, sets, more_sets)
+            changes = changed(seed, seeds, vary, sets, {**more_sets, **self._control(control)})
             self._open(source if isinstance(source, Mapping) else Path(source), changes, scale)
+
+    def _control(self, control: RateControl | type[RateControl] | None) -> dict[str, Any]:
+        """Notes a control in Python. Returns the keys that it sets."""
+        if control is None:
+            return {}
+        made = instance(control)
+        self.controls[type(made).__name__] = made
+        return keys_of(made)
 
     @classmethod
     def of(
@@ -257,7 +270,7 @@ class Experiment:
         topology: Mapping[str, Any],
         workload: Mapping[str, Any] | Sequence[Mapping[str, Any]],
         *,
-        schemes: str | Sequence[str] = "bfc",
+        schemes: Scheme | Sequence[Scheme] = "bfc",
         duration: Duration,
         warmup: Duration | None = None,
         name: str | None = None,
@@ -271,7 +284,8 @@ class Experiment:
 
         `topology` and `workload` are tables of a scenario, such as those that `backwater.topology` and
         `backwater.workload` make. Traffic arrives for `duration`. Flows that arrive within `warmup` are not counted.
-        Several `schemes` are varied. The rest is as for `Experiment`.
+        Several `schemes` are varied. One may be a class in Python, derived from `RateControl`. The rest is as for
+        `Experiment`.
 
         >>> from backwater import sizes, topology, units, workload
         >>> net = topology.single_switch(hosts=4, rate=100 * units.Gbps, delay=1 * units.us)
@@ -283,19 +297,35 @@ class Experiment:
         `InputError` if the scenario is wrong.
         """
         workloads = [workload] if isinstance(workload, Mapping) else list(workload)
-        one = [schemes] if isinstance(schemes, str) else list(schemes)
+        one = [schemes] if isinstance(schemes, str | type | RateControl) else list(schemes)
         run = {"duration": spelled(duration, "s")}
         run |= {} if warmup is None else {"warmup": spelled(warmup, "s")}
         source: dict[str, Any] = {} if name is None else {"name": name}
-        source |= {"scheme": one[0]} if len(one) == 1 else {}
         source |= {"topology": dict(topology), "workload": [dict(one) for one in workloads], "run": run}
-        varied = dict(vary or {}) | ({"scheme": one} if len(one) != 1 else {})
-        return cls(source, seed=seed, seeds=seeds, vary=varied, sets=sets, **more_sets)
+        named = [scheme for scheme in one if isinstance(scheme, str)]
+        made = cls.__new__(cls)
+        made.controls = {}
+        varied = dict(vary or {})
+        if len(named) < len(one):
+            source["variant"] = [
+                {"name": scheme, "scheme": scheme}
+                if isinstance(scheme, str)
+                else {"name": type(instance(scheme)).__name__, "scheme": scheme.switch, **made._control(scheme)}
+                for scheme in one
+            ]
+        elif len(named) == 1:
+            source["scheme"] = named[0]
+        else:
+            varied["scheme"] = named
+        with python_words():
+            made._open(source, changed(seed, seeds, varied, sets, more_sets), None)
+        return made
 
     @classmethod
     def from_arguments(cls, path: Path, sets: list[str], scale: str | None) -> Experiment:
         """Opens a scenario for the command line; `sets` are texts `KEY=VALUE`."""
         experiment = cls.__new__(cls)
+        experiment.controls = {}
         experiment._open(path, sets, scale)
         return experiment
 
@@ -332,6 +362,7 @@ class Experiment:
         `InputError` if the changed scenario is wrong.
         """
         other = Experiment.__new__(Experiment)
+        other.controls = dict(self.controls)
         instead = ("seed=", "seeds.") if seed is not None or seeds is not None else ()
         kept = [change for change in self.sets if not change.startswith(instead)]
         with python_words():
@@ -539,6 +570,8 @@ class Experiment:
         if held is not None:
             held.check()
         making = self.making(Path(out), force=force, events=events, store=held)
+        if self.controls and on is not None:
+            raise _core.InputError(f"on = {on!r}: a control in Python runs on this machine: expected no cluster")
         with connected(on) as cluster:
             make([making], number, watch or sweep.Watch(), stop or Stop(), cluster)
         if making.place is None:
@@ -565,6 +598,7 @@ class Experiment:
             force=force,
             events=events,
             captured=captured,
+            controls=self.controls,
             store=store,
             made=made,
         )

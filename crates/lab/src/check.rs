@@ -17,6 +17,9 @@ const SMALLEST_FULL: u64 = 14 + 68;
 /// The reason, and what to do.
 pub fn check(scenario: &Scenario, hosts: usize) -> Result<(), String> {
     let carried = match scenario.host.transport {
+        Transport::Callback => {
+            return Err("host.transport = \"callback\": a control in Python runs in the simulator only".into());
+        }
         Transport::Hpcc => Some(("hpcc", "telemetry")),
         Transport::Pint => Some(("pint", "telemetry")),
         Transport::Expresspass => Some(("expresspass", "credits")),

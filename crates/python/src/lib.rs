@@ -1,6 +1,7 @@
 //! `backwater._core`: conversions between Python and the simulator, and nothing else.
 
 mod capture;
+mod control;
 mod fluid;
 #[cfg(target_os = "linux")]
 mod lab;
@@ -92,9 +93,10 @@ fn known(computations: Option<&str>) -> PyResult<scenario::Computations> {
 
 /// Starts a run on its own threads, with the requested recordings. `explain`: flows, each with its completion time at
 /// the receiver; the run then has one thread. `events`: start, end (picoseconds) and largest number. `capture`: ports,
-/// each a node of the graph and its port, and the largest number of packets.
+/// each a node of the graph and its port, and the largest number of packets. `control`: what `host.transport =
+/// "callback"` calls; the run then has one thread.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, threads, explain=Vec::new(), events=None, capture=None))]
+#[pyo3(signature = (scenario_json, threads, explain=Vec::new(), events=None, capture=None, control=None))]
 fn start(
     py: Python<'_>,
     scenario_json: &str,
@@ -102,16 +104,18 @@ fn start(
     explain: Vec<(u32, u64)>,
     events: Option<(u64, u64, usize)>,
     capture: Option<(Vec<(u32, u16)>, usize)>,
+    control: Option<Py<PyAny>>,
 ) -> PyResult<Run> {
-    let threads = if explain.is_empty() { threads } else { 1 };
+    let threads = if explain.is_empty() && control.is_none() { threads } else { 1 };
     let capture = capture.map(|(ports, at_most)| CaptureWanted { ports, at_most });
     let wanted = Wanted { capture, ..Wanted::in_ps(explain, events) };
-    py.detach(|| begin(scenario_json, threads, wanted))
+    py.detach(|| begin(scenario_json, threads, wanted, control))
 }
 
-fn begin(scenario_json: &str, threads: usize, wanted: Wanted) -> PyResult<Run> {
-    let scenario = scenario::from_json(scenario_json).map_err(refused)?;
+fn begin(scenario_json: &str, threads: usize, wanted: Wanted, control: Option<Py<PyAny>>) -> PyResult<Run> {
+    let mut scenario = scenario::from_json(scenario_json).map_err(refused)?;
     let watch = Arc::new(Watch::default());
+    let code = control::bind(&mut scenario, control, &watch)?;
     let (send, done) = mpsc::channel();
     let shared = watch.clone();
     let until = shortened(&scenario, &scenario::topology::expand(&scenario.topology)).run.counted_until().0;
@@ -124,7 +128,7 @@ fn begin(scenario_json: &str, threads: usize, wanted: Wanted) -> PyResult<Run> {
         // The receiving end is gone only if Python dropped the run and needs no outcome.
         let _ = send.send(outcome);
     });
-    Ok(Run { watch, until, done: Mutex::new(done), outcome: Mutex::new(None) })
+    Ok(Run { watch, until, code, done: Mutex::new(done), outcome: Mutex::new(None) })
 }
 
 type Ended = Result<backwater_sim::Outcome, String>;
@@ -142,6 +146,8 @@ fn caught<T>(f: impl FnOnce() -> T) -> Result<T, String> {
 struct Run {
     watch: Arc<Watch>,
     until: u64,
+    /// The control in Python, if there is one.
+    code: Option<Arc<control::Code>>,
     done: Mutex<mpsc::Receiver<Ended>>,
     outcome: Mutex<Option<Ended>>,
 }
@@ -175,6 +181,11 @@ impl Run {
         self.watch.cancel.store(true, Ordering::Relaxed);
     }
 
+    /// Returns the number of calls of a control in Python, and the seconds that they took.
+    fn calls(&self) -> (u64, f64) {
+        self.code.as_ref().map_or((0, 0.0), |code| code.calls())
+    }
+
     /// Waits up to `seconds`, and returns whether the run has ended.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         py.detach(|| {
@@ -189,7 +200,13 @@ impl Run {
     }
 
     /// Takes the outcome; once, after `wait` has returned true.
+    ///
+    /// # Errors
+    /// What a control in Python raised.
     fn outcome(&self) -> PyResult<Outcome> {
+        if let Some(error) = self.code.as_ref().and_then(|code| code.take_error()) {
+            return Err(error);
+        }
         let taken = self.outcome.lock().ok().and_then(|mut o| o.take());
         match taken {
             Some(Ok(outcome)) => Ok(Outcome { inner: Arc::new(outcome) }),

@@ -158,7 +158,7 @@ impl Stated for SrfParams {
 macro_rules! transports {
     (
         controls { $($(#[$doc:meta])* $name:ident $({ $table:ident })?)* }
-        carrying { $($(#[$own_doc:meta])* $own:ident { $own_table:ident })* }
+        carrying { $($(#[$own_doc:meta])* $own:ident { $own_table:ident $(, unless $unused:literal)? })* }
         others { $($(#[$other_doc:meta])* $other:ident {
             $other_table:ident: $other_params:ty $(, carries $carried:ty)?
         })* }
@@ -226,6 +226,7 @@ macro_rules! transports {
             )?)*
             $(
                 #[doc = concat!("Used when `transport = \"", stringify!($own_table), "\"`.")]
+                $(#[serde(skip_serializing_if = $unused)])?
                 pub $own_table: <control::$own as Control>::Params,
             )*
             $(

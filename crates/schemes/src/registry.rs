@@ -69,6 +69,8 @@ transports! {
         Swift { swift }
         /// PINT: HPCC by one number that switches write into packets, the utilization of the most used link.
         Pint { pint }
+        /// Control by a class in Python, which is called once per round trip or per some ACKs. It runs from Python only.
+        Callback { callback, unless "control::CallbackParams::is_default" }
     }
     others {
         /// TCP with SACK. [`TcpParams`] says how it reacts to marks, as DCTCP or ECN* for example (baselines 1.2 and

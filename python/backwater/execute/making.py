@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from backwater.common import disk
 from backwater.common.signals import Stop
 from backwater.common.versions import commit
 from backwater.execute import sweep
+from backwater.execute.control import UNKNOWN, RateControl
 from backwater.execute.store import Store, is_kept, key_of
 from backwater.runs.capture import Wanted as Captured
 from backwater.runs.events import Wanted
@@ -43,6 +44,7 @@ class Making:
         force: bool = False,
         events: dict[str, Wanted] | None = None,
         captured: dict[str, Captured] | None = None,
+        controls: Mapping[str, RateControl] | None = None,
         store: Store | None = None,
         made: Callable[[Path], None] = lambda _: None,
     ) -> None:
@@ -52,7 +54,8 @@ class Making:
         for job in self.jobs:
             job.events = (events or {}).get(job.label)
             job.captured = (captured or {}).get(job.label)
-            if store is not None and job.events is job.captured is None and is_kept(job.scenario):
+            job.control = control_of(job.scenario, controls or {}, job.label)
+            if store is not None and job.events is job.captured is None and can_store(job):
                 job.key = key_of(job.scenario)
         self.place: Path | None = None
         """Where it is, finished or not; None until it is there."""
@@ -223,6 +226,28 @@ def make(
         for making in makings:
             making.close()
         raise
+
+
+def can_store(job: sweep.Job) -> bool:
+    """Returns whether the store can know a run by its scenario: not one whose control has unknown code."""
+    unknown = job.control is not None and job.scenario["host"]["callback"]["code"] == UNKNOWN
+    return is_kept(job.scenario) and not unknown
+
+
+def control_of(scenario: dict[str, Any], controls: Mapping[str, RateControl], label: str) -> RateControl | None:
+    """Returns the control in Python that a scenario names.
+
+    # Errors
+    `InputError` if it is not there: a scenario file cannot bring one.
+    """
+    host = scenario.get("host", {})
+    if host.get("transport") != "callback":
+        return None
+    name = host.get("callback", {}).get("name", "")
+    if name not in controls:
+        told = f"host.transport = \"callback\": its control '{name}' is a class in Python"
+        raise _core.InputError(f"{told}: expected Experiment(..., control=...) (run {label})")
+    return controls[name]
 
 
 def left(making: Making) -> bool:

@@ -25,6 +25,7 @@ from backwater.common.ranges import THREADS_MAX
 from backwater.common.signals import Stop
 from backwater.compute import running
 from backwater.execute import memory
+from backwater.execute.control import Bound, RateControl
 from backwater.runs import capture, events
 from backwater.runs.run import Run
 from backwater.runs.writer import Shipped, Writer
@@ -60,6 +61,10 @@ class Job:
     threads: int = 1
     events: events.Wanted | None = None
     captured: capture.Wanted | None = None
+    control: RateControl | None = None
+    """Its congestion control, if that is code in Python."""
+    calls: tuple[int, float] = (0, 0.0)
+    """Calls of that control, and the seconds that they took."""
     run: _core.Run | running.Computing | Remote | LabRun | None = None
     started: float = 0.0
     wall_s: float = 0.0
@@ -132,6 +137,7 @@ class Job:
             "threads": self.threads,
             "packet_hops": hops,
             "packet_hops_per_s": round(hops / self.wall_s) if self.wall_s > 0 else None,
+            **({"control_calls": self.calls[0], "control_s": round(self.calls[1], 4)} if self.calls[0] else {}),
         }
 
 
@@ -289,7 +295,7 @@ class Sweep:
         left = len(self.waiting) + len(self.active) + sum(len(batch.jobs) for batch in self.closed)
         self.together = max(1, min(self.threads, left))
         for _, job in self.waiting:
-            job.threads = max(1, self.threads // self.together)
+            job.threads = 1 if job.control is not None else max(1, self.threads // self.together)
 
     def hear(self) -> None:
         """Waits a short time for a run to be written."""
@@ -388,6 +394,8 @@ def start(job: Job) -> _core.Run | running.Computing:
         asked["events"] = job.events.asked
     if job.captured is not None:
         asked["capture"] = job.captured.asked
+    if job.control is not None:
+        asked["control"] = Bound(job.control)
     return guarded(job, lambda: _core.start(job.scenario_json, job.threads, **asked))
 
 
@@ -401,7 +409,11 @@ def follow(batch: Batch, job: Job, ends: Ends) -> None:
         job.wall_s = time.perf_counter() - job.started
         job.state = "writing"
         ends.put((batch, job, "ran"))
-        outcome = guarded(job, lambda: run.outcome())
+        if job.control is not None and isinstance(run, _core.Run):
+            job.calls = run.calls()
+            outcome: Any = run.outcome()  # Raises what the control raised.
+        else:
+            outcome = guarded(job, lambda: run.outcome())
         if isinstance(outcome, Shipped):
             job.wall_s = outcome.wall_s
         job.run = None
@@ -419,6 +431,9 @@ def follow(batch: Batch, job: Job, ends: Ends) -> None:
         ends.put((batch, job, "written"))
     except (_core.InputError, SimulatorError) as error:
         ends.put((batch, job, error))
+    except Exception as error:
+        ours = SimulatorError(f"run '{job.label}': {type(error).__name__}: {error}")
+        ends.put((batch, job, ours if job.control is None else error))
     except BaseException as error:  # Whatever it is, the main thread decides.
         ends.put((batch, job, SimulatorError(f"run '{job.label}': {type(error).__name__}: {error}")))
 

@@ -78,6 +78,27 @@ class BfcParams(TypedDict):
     """Hardware limits of a Tofino2: see `HardwareParams` (spec B.1)."""
 
 
+class CallbackParams(TypedDict):
+    """Control by code outside of the simulator. Python's `Experiment(control=...)` sets these keys."""
+
+    cnp_interval: NotRequired[Duration]
+    """Least time between two congestion notifications of a receiver. Absent: there are none."""
+    code: NotRequired[str]
+    """Digest of its code. Stored runs are reused only for the same code."""
+    every: NotRequired[int]
+    """ACKs from one call to the next, up to 1 000 000. 0: one call per round trip."""
+    name: NotRequired[str]
+    """Name of the control, in reports."""
+    paced: NotRequired[bool]
+    """Packets are spaced by the rate (false: only the window limits them)."""
+    start_rate: NotRequired[float]
+    """Rate at which flows start, as a share of the line rate."""
+    telemetry_bytes: NotRequired[Bytes]
+    """Wire bytes of telemetry on every data packet."""
+    window_follows_rate: NotRequired[bool]
+    """The window is in proportion to the rate, unless it is set."""
+
+
 class Conventions(TypedDict):
     """Choices of the model in which simulators differ. docs/fidelity.md gives the reasons for the defaults."""
 
@@ -635,6 +656,8 @@ class Host(TypedDict):
     """
     ack_priority: NotRequired[int]
     """With `ack_class = 'data'` and `assignment = 'class'`: class whose pause stops ACKs."""
+    callback: NotRequired[CallbackParams]
+    """Used when `transport = 'callback'`."""
     dcqcn: NotRequired[DcqcnParams]
     """Used when `transport = 'dcqcn'`."""
     dctcp: NotRequired[DctcpParams]
@@ -1670,6 +1693,7 @@ Transport = Literal[
     "rtt",
     "swift",
     "pint",
+    "callback",
     "tcp",
     "expresspass",
     "homa",

@@ -247,7 +247,8 @@ def left(opened: list[Results]) -> list[str]:
     interrupted = "Interrupted: some runs are partial or missing."
     lines = [interrupted] if any(one.interrupted for one in opened) else []
     runs = [run for one in opened for run in one.runs]
-    return lines + endings.in_lab(runs) + [line for run in runs if (line := endings.told(run))]
+    python = [line for one in opened for line in endings.in_python(one.timing, one.runs)]
+    return lines + endings.in_lab(runs) + python + [line for run in runs if (line := endings.told(run))]
 
 
 def experiment_data(one: Results) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 //! Interface of congestion control: a window, a rate, and their reaction to ACKs.
 
+mod callback;
 mod closed_form;
 mod dcqcn;
 mod dctcp;
@@ -12,6 +13,7 @@ mod swift;
 mod timely;
 mod window;
 
+pub use callback::{Callback, CallbackParams, Event, Hop, Reaction, Reactions, Setting, Signals};
 pub use closed_form::{ClosedForm, IdlePath};
 pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
 pub use dctcp::{Dctcp, DctcpParams};

@@ -83,6 +83,16 @@ impl Extension for Int {
 }
 
 impl Int {
+    /// Compares the records of the hops with those of an earlier packet: bytes queued, bytes sent and nanoseconds since
+    /// then (zero if it came by another path), and the rate of the link, bit/s.
+    pub(crate) fn since<'a>(&'a self, before: &'a Int, unit: u64) -> impl Iterator<Item = (u64, u64, u64, f64)> + 'a {
+        let same = self.path == before.path && self.count == before.count;
+        self.read(HOPS as u8).iter().zip(&before.hops).zip(&self.rates).map(move |((now, then), rate)| {
+            let (sent, span) = if same { (now.sent_since(*then, unit), now.since(*then)) } else { (0, 0) };
+            (now.queued() * QUEUED_UNIT * unit, sent, span, rate.bits_per_sec())
+        })
+    }
+
     /// Returns the records of the hops; none if there were more than `room`.
     #[inline(always)]
     pub(super) fn read(&self, room: u8) -> &[IntHop] {
