@@ -93,6 +93,7 @@ FLOORS = (
     {"show"},
     {"experiment"},
     {"plan"},
+    {"tuning"},
     {"cli"},
 )
 """Parts of the package. Each imports from those before it, and from no other on its own line."""

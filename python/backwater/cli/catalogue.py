@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, Entry | Family] = {
     "new": Entry("new:new", "Write a first scenario with a comment at each key.", EXPERIMENTS),
     "run": Entry("run:run", "Run scenarios and write tables and a report.", EXPERIMENTS),
     "sweep": Entry("sweep:sweep", "Run a scenario at every point of a sweep and write one table.", EXPERIMENTS),
+    "tune": Entry("tune:tune", "Search for the values of keys with which a scheme does best.", EXPERIMENTS),
     "reproduce": Entry("reproduce:reproduce", "Run a published experiment and judge its claims.", EXPERIMENTS),
     "check": Entry("check:check", "Validate scenarios and estimate the cost of running them.", EXPERIMENTS),
     "lab": Entry("lab:lab", "Run programs on hosts joined by a scenario's switches.", EXPERIMENTS),

@@ -1,0 +1,1 @@
+"""Searches for the values of keys with which a scheme does best."""

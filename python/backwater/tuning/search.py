@@ -1,0 +1,143 @@
+"""Tunes keys of a scenario with Optuna: each trial is the experiment with other values, and a number of its summary."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from backwater._core import InputError
+from backwater.common import suggest
+from backwater.common.arrays import pa
+from backwater.common.extras import library
+from backwater.common.signals import Stop
+from backwater.experiment import Experiment, Results
+from backwater.tuning import ranges
+
+PENALTY = math.inf
+"""Objective of a trial whose runs have no such number: all flows were dropped, for example."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of values, and what came of it."""
+
+    number: int
+    values: dict[str, Any]
+    objective: float | None
+    """None if its runs have no such number."""
+    digest: str
+    seconds: float
+
+
+@dataclass
+class Tuned:
+    """The trials of a search. `best` is the one with the best objective."""
+
+    minimize: str
+    is_maximized: bool
+    trials: list[Trial] = field(default_factory=list)
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial so far; None if no trial has an objective."""
+        known = [trial for trial in self.trials if trial.objective is not None]
+        sign = -1 if self.is_maximized else 1
+        return min(known, key=lambda trial: sign * (trial.objective or 0.0), default=None)
+
+    def table(self) -> pa.Table:
+        """Returns a row for each trial: its number, the tuned keys, the objective, the digest, and seconds."""
+        rows = [
+            {"trial": one.number, **{key: str(value) for key, value in one.values.items()}, "objective": one.objective}
+            | {"digest": one.digest, "seconds": one.seconds}
+            for one in self.trials
+        ]
+        return pa.Table.from_pylist(rows)
+
+
+def tune(
+    experiment: Experiment,
+    over: Mapping[str, Any],
+    objective: str,
+    *,
+    maximize: bool = False,
+    trials: int = 30,
+    seconds: float = math.inf,
+    seed: int = 1,
+    store: Path | None = None,
+    threads: int | None = None,
+    tell: Callable[[Trial, Tuned], None] = lambda trial, tuned: None,
+    stop: Stop | None = None,
+) -> Tuned:
+    """Searches for the values of keys with which a number of the summary is smallest, or largest.
+
+    `over` has a range for each key: a pair of ends such as `(0.01, 1)` or `("50 KB", "400 KB")`, a list of choices, or
+    text as on the command line, `"0.01..1:log"`. `objective` is a column of the table `summary`, such as
+    `slowdown.background.all.p99`; its mean over all runs of the experiment counts. The first trial has the values of
+    the experiment itself. The search ends after so many `trials` or `seconds`. It draws from `seed`, so it is the same
+    again if no time limit ends it. With a `store`, runs that were done before are not done again.
+
+    # Errors
+    `InputError` if a range, a key or the objective is wrong. `ModuleNotFoundError` without Optuna: `pip install
+    'backwater[optuna]'`.
+    """
+    optuna = library("optuna")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    spaces = ranges.of(over)
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+    tuned = Tuned(objective, maximize)
+    began = time.monotonic()
+    halt = stop or Stop()
+    while len(tuned.trials) < trials and time.monotonic() - began < seconds and not halt.is_wanted():
+        number = len(tuned.trials)
+        asked = study.ask() if number else None
+        values = {} if asked is None else {key: space.draw(asked, key) for key, space in spaces.items()}
+        changed = experiment.with_(values) if values else experiment
+        at = time.monotonic()
+        try:
+            done = changed.simulate(store=store, threads=threads, stop=halt)
+        except KeyboardInterrupt:
+            if tuned.trials:
+                break
+            raise
+        if done.interrupted:
+            break
+        found = mean_of(done, objective)
+        took = round(time.monotonic() - at, 3)
+        tuned.trials.append(Trial(number, values or as_is(experiment, spaces), found, done.digest, took))
+        if asked is not None:
+            worst = PENALTY if found is None else (-found if maximize else found)
+            study.tell(asked, min(worst, 1e300))
+        tell(tuned.trials[-1], tuned)
+    return tuned
+
+
+def mean_of(done: Results, objective: str) -> float | None:
+    """Returns the mean of a number of the summary over all runs; None if a run does not have it.
+
+    # Errors
+    `InputError` if no run can have it.
+    """
+    table = done.table("summary")
+    if objective not in table.column_names:
+        numbers = [field.name for field in table.schema if not pa.types.is_dictionary(field.type)]
+        raise InputError(f"objective '{objective}': {suggest.expected(objective, numbers, 'backwater schema summary')}")
+    values = table[objective].to_pylist()
+    if any(value is None or isinstance(value, str) for value in values):
+        return None
+    return float(sum(values) / len(values))
+
+
+def as_is(experiment: Experiment, spaces: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values that the tuned keys have in the experiment itself, if its first run has these keys."""
+    scenario = next(iter(experiment.scenarios.values()))
+    found: dict[str, Any] = {}
+    for key in spaces:
+        value: Any = scenario
+        for step in key.split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        found[key] = "as given" if value is None else value
+    return found
