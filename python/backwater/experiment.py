@@ -7,7 +7,6 @@ True
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
@@ -521,6 +520,8 @@ class Experiment:
 
         If the task is cancelled, the runs in progress stop, and finished ones are kept in `out`.
         """
+        import asyncio  # Takes a tenth of the time that this module does.
+
         stop = Stop()
         work = asyncio.get_running_loop().run_in_executor(None, lambda: self.run(out, stop=stop, **options))
         try:
