@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import os
 import re
@@ -76,6 +77,8 @@ STYLES = ("acm-column", "acm-page", "ieee-column", "ieee-page")
 COLOURS = ("#1f5fbf", "#d1571c", "#1c8a5a", "#9b3fb5", "#a97a00", "#0f8fa3", "#c2327d", "#5d6b2e")
 MARKERS = "osD^vP*X"
 DPI = 300
+SHOWN_DPI = 130
+"""In a notebook."""
 LOG_FLOWS = 100
 """Above this many active flows their axis is logarithmic."""
 CDF_POINTS = 2000
@@ -129,6 +132,13 @@ class Drawing(Figure):
     def savefig(self, *args: Any, **kwargs: Any) -> None:
         with rc_context({"pdf.fonttype": TRUETYPE, "ps.fonttype": TRUETYPE}):
             super().savefig(*args, **kwargs)
+
+    def _repr_png_(self) -> bytes:
+        """Shows the figure in a notebook, whether or not Matplotlib is set up for one."""
+        FigureCanvasAgg(self)
+        written = io.BytesIO()
+        self.savefig(written, format="png", dpi=SHOWN_DPI)
+        return written.getvalue()
 
 
 @contextlib.contextmanager
