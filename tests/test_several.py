@@ -9,7 +9,7 @@ import pytest
 
 import faults
 from backwater import Experiment, InputError, Results
-from backwater.cli import ledger
+from backwater.cli import ledger, terminal
 from backwater.runs import staging
 from conftest import SMOKE, Cli
 
@@ -92,3 +92,15 @@ def test_claims_that_cannot_be_kept_end_the_command(tmp_path: Path, cli: Cli, mo
     assert "l.json: cannot be written" in done.stderr
     there = [name for name in names if (tmp_path / "here" / name).exists()]
     assert 1 <= len(there) < len(names)
+
+
+def test_many_runs_have_no_lines_of_their_own(smoke: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "PLAIN_EVERY_S", 0.0)
+    few = cli("run", smoke, "--seeds", 3, "--set", "run.duration=20 us", "--out", "few").stdout
+    assert few.count(": done in") == 3
+    many = cli("run", smoke, "--seeds", terminal.MANY + 1, "--set", "run.duration=20 us", "--out", "many").stdout
+    assert "done in" not in many
+    told = [line for line in many.splitlines() if f" of {terminal.MANY + 1} runs done: " in line]
+    assert told
+    shares = [int(line.partition("done: ")[2].partition(" %")[0]) for line in told]
+    assert shares == sorted(shares)

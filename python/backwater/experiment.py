@@ -118,6 +118,9 @@ class Shares(sweep.Watch):
     def __init__(self, tell: Callable[[float], None], other: sweep.Watch) -> None:
         self.tell, self.other = tell, other
 
+    def on_begin(self, jobs: list[sweep.Job]) -> None:
+        self.other.on_begin(jobs)
+
     def on_found(self, job: sweep.Job) -> None:
         self.other.on_found(job)
 

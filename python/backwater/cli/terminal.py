@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table as Table  # For commands, which get it from here.
 from rich.text import Text
 
-from backwater.common.quantities import count, percent, span
+from backwater.common.quantities import count, percent, some, span
 from backwater.execute.sweep import Job, Watch
 
 PLAIN: Any = {"highlight": False, "markup": False, "emoji": False}
@@ -45,6 +45,8 @@ def choose(*, quiet: bool = False, color: str = "auto") -> None:
 
 
 PLAIN_EVERY_S = 10.0
+MANY = 40
+"""Runs beyond which each has no lines of its own."""
 VERDICT_STYLE = {
     "pass": "green",
     "fail": "bold red",
@@ -150,20 +152,33 @@ class Bars(Watch):
 
 
 class Lines(Watch):
-    """A line when a run starts and ends, and one now and then."""
+    """A line when a run starts and ends, and one now and then. Of many runs, only the latter."""
 
     def __init__(self) -> None:
-        self.last = time.monotonic()
+        self.began = self.last = time.monotonic()
+        self.found = self.done_before = 0.0
+        self.jobs: list[Job] = []
+        self.are_many = False
+
+    def on_begin(self, jobs: list[Job]) -> None:
+        self.jobs, self.are_many = jobs, len(jobs) > MANY
 
     def on_found(self, job: Job) -> None:
-        self.say(found(job))
+        self.found += 1
+        self.done_before += job.expected_hops
+        if not self.are_many:
+            self.say(found(job))
 
     def on_start(self, job: Job) -> None:
         work = f", about {count(job.expected_hops)} packet-hops" if job.estimate["packet_hops"] else ""
-        self.say(f"{job.shown}: started{work}")
+        if not self.are_many:
+            self.say(f"{job.shown}: started{work}")
 
     def on_tick(self, jobs: list[Job]) -> None:
         if time.monotonic() - self.last < PLAIN_EVERY_S:
+            return
+        if self.are_many:
+            self.say(self.all_together(jobs))
             return
         for job in jobs:
             if job.state == "running":
@@ -171,9 +186,22 @@ class Lines(Watch):
 
     def on_done(self, job: Job) -> None:
         how = "stopped after" if job.cut_short else "done in"
-        self.say(f"{job.shown}: {how} {span(job.wall_s)}")
+        if not self.are_many:
+            self.say(f"{job.shown}: {how} {span(job.wall_s)}")
         if job.told:
             self.say(job.told)
+        if self.are_many:
+            self.on_tick(self.jobs)
+
+    def all_together(self, jobs: list[Job]) -> str:
+        """Returns how many runs are done, and when the others will be."""
+        total = sum(job.expected_hops for job in jobs)
+        done = sum(job.expected_hops * job.share_done for job in jobs)
+        ended = sum(job.state == "done" for job in jobs)
+        now = done - self.done_before
+        left = "" if now <= 0 else f", about {span((time.monotonic() - self.began) * (total - done) / now)} left"
+        before = f" ({self.found:,.0f} finished before)" if self.found else ""
+        return f"{ended:,} of {some(len(jobs), 'run')} done{before}: {percent(done / total)}{left}"
 
     def say(self, line: str) -> None:
         self.last = time.monotonic()

@@ -144,6 +144,7 @@ class Job:
 class Watch:
     """Is told of a sweep's progress. This one prints nothing."""
 
+    def on_begin(self, jobs: list[Job]) -> None: ...
     def on_found(self, job: Job) -> None: ...
     def on_start(self, job: Job) -> None: ...
     def on_tick(self, jobs: list[Job]) -> None: ...
@@ -215,6 +216,7 @@ class Sweep:
         # Errors
         `InputError` when the disk refuses, `SimulatorError` when the simulator fails. Runs written before that stay.
         """
+        self.watch.on_begin(self.jobs)
         while self.closed or self.waiting or self.active:
             try:
                 if self.stop.is_wanted() and self.stopped is None:
