@@ -40,7 +40,7 @@ def test_a_temporary_directory_lives_as_long_as_its_results(smoke: Path) -> None
 def test_sql_sees_every_run(results: Results) -> None:
     answer = results.sql("select label, count(*) as n from flows group by label order by label").to_pydict()
     assert answer["label"] == ["BFC", "DCTCP", "Ideal-FQ"]
-    assert answer["n"] == [results[label].summary["flows"]["total"] for label in answer["label"]]
+    assert answer["n"] == [results.run(label).summary["flows"]["total"] for label in answer["label"]]
     with pytest.raises(InputError, match="no_such_table"):
         results.sql("select * from no_such_table")
 

@@ -336,7 +336,10 @@ def test_figures_are_as_wide_as_asked(cli: Cli, process: Cli, smoke: Path, tmp_p
         widths.append(float(re.search(r'width="([\d.]+)pt"', drawn)[1]) / 72)
     assert widths == [pytest.approx(7.0), pytest.approx(3.35)]
     refused = process("report", "a", "--size", "poster")
-    assert (refused.returncode, refused.stderr) == (2, "error: --size 'poster': expected 'page' or 'column'\n")
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "error: --size 'poster': expected one of page, column, acm-column, acm-page, ieee-column, ieee-page\n",
+    )
 
 
 def test_color_is_as_asked(cli: Cli, results: Results) -> None:

@@ -91,11 +91,14 @@ SUMMARIES = ("manifest.json", "summary.json")
 
 READERS: dict[str, tuple[tuple[str, ...], Callable[[Path, Cli], object]]] = {
     "Results": (("manifest.json",), lambda place, _: Results(place).digest),
-    "summary": (SUMMARIES, lambda place, _: Results(place).summary),
+    "summary": (SUMMARIES, lambda place, _: Results(place).summary()),
     "scenario": (("manifest.json", "scenario.json"), lambda place, _: [run.scenario for run in Results(place).runs]),
     "claims": (ALL, lambda place, _: Results(place).claims),
     "verify": (ALL, lambda place, _: Results(place).verify()),
-    "sql": (ALL, lambda place, _: Results(place).sql("select count(*), sum(slowdown) from flows").to_pylist()),
+    "sql": (
+        ("manifest.json", "scenario.json", "flows.parquet"),
+        lambda place, _: Results(place).sql("select count(*), sum(slowdown) from flows").to_pylist(),
+    ),
     "report": (ALL, lambda place, _: Results(place).report().read_text()),
     "explained": (
         ("manifest.json", "flows.parquet", "explained.", "waits.", "rates."),
@@ -173,6 +176,10 @@ def test_every_reader_refuses_a_damaged_file_and_names_it(
     if file.suffix == ".parquet":
         table = file.name.partition(".")[0]
         readers["table of the run"] = lambda place, _: Results(place).run("BFC").table(table)
+        readers["rows of a table"] = lambda place, _: Results(place).table(table, where="true")
+        readers["batches"] = lambda place, _: list(Results(place).scan(table))
+        readers["query"] = lambda place, _: Results(place).sql(f'select * from "{table}"')
+        readers["data frame"] = lambda place, _: Results(place).to_pandas(table)
         if table not in ("waits", "rates"):  # The second run has none.
             readers["table"] = lambda place, _: Results(place).table(table)
     if file.name == "manifest.json" and damage is replaced:

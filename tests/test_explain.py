@@ -35,7 +35,7 @@ def sums_are_exact(explained: explain.Explained) -> None:
 
 @pytest.mark.parametrize("label", ["BFC", "DCTCP", "Ideal-FQ"])
 def test_parts_of_every_flow_sum_to_its_completion_time(results: backwater.Results, label: str) -> None:
-    explained = finished(results[label])
+    explained = finished(results.run(label))
     assert explained.flows.num_rows > 100
     sums_are_exact(explained)
     assert abs(sum(row["share"] for row in explained.causes()) - 1) < 1e-9
@@ -149,7 +149,7 @@ def test_what_cannot_be_explained_is_said(
 def test_the_command_tells_of_the_tail_and_the_worst(cli: Cli, results: backwater.Results, tmp_path: Path) -> None:
     done = cli("explain", results.path, "--run", "DCTCP", "--worst", 2, "--percentile", 90, "--out", "waits.parquet")
     assert done.returncode == 0, done.stderr
-    assert f"the same run (digest {results['DCTCP'].digest[:16]})" in done.stdout
+    assert f"the same run (digest {results.run('DCTCP').digest[:16]})" in done.stdout
     assert "p90 slowdown is " in done.stdout
     assert done.stdout.count("\nflow ") == 2
     waits = pq.read_table(tmp_path / "waits.parquet")

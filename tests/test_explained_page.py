@@ -190,7 +190,7 @@ def test_kills_leave_a_whole_directory(copied: Path, tmp_path: Path) -> None:
         after = Results(copied)
         after.verify()
         assert after.digest == digest
-        assert kept.of(after["BFC"]) is not None
+        assert kept.of(after.run("BFC")) is not None
     assert faults.start(tmp_path, *words_of, 99, "--page").wait(60) == 0
     assert len(parts_in(copied / "BFC")) == 3
     assert [path.name for path in copied.iterdir() if path.name.startswith(".manifest")] == []
@@ -260,7 +260,7 @@ def test_a_run_that_was_not_explained_takes_no_share_of_the_flows(
     copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two of three runs are explained: each shows half of the flows."""
-    kept.keep(copied, [tail(Results(copied)[label], 90) for label in ("BFC", "DCTCP")])
+    kept.keep(copied, [tail(Results(copied).run(label), 90) for label in ("BFC", "DCTCP")])
     monkeypatch.setattr(flows, "FLOWS", 12)
     runs = report.page_data([Results(copied)])["runs"]
     assert [len(run["explained"]["flow"]) if run["explained"] else 0 for run in runs] == [6, 6, 0]
@@ -405,7 +405,7 @@ def test_browser_picks_flows_by_dot_finger_number_and_keyboard(browser: chromium
 
 def test_browser_does_without_links_and_with_several_runs(browser: chromium.Page, copied: Path) -> None:
     results = Results(copied)
-    kept.keep(copied, [tail(results[label], 95) for label in ("BFC", "DCTCP")])
+    kept.keep(copied, [tail(results.run(label), 95) for label in ("BFC", "DCTCP")])
     open_page(browser, page_of(Results(copied)))
     assert browser.evaluate("backwater.network") is None
     browser.evaluate(

@@ -24,12 +24,14 @@ ENDS = {
     "--flow": (0, None),
     "--events-max": (1, 10**8),
     "--pcap-max": (1, 10**8),
+    "--trials": (1, 10_000),
 }
 """Of options outside `plan`, whose messages name their range; None where what exists is the end."""
 WORDS = {
     "run": ["run", "{smoke}", "--out", "here", "--force", "--events", "e.json", "--pcap", "host0=p.pcapng"],
     "sweep": ["sweep", "{smoke}", "--out", "here", "--force"],
     "reproduce": ["reproduce", "smoke-bfc", "--out", "here", "--force"],
+    "tune": ["tune", "{smoke}", "--over", "load=0.1..0.2", "--minimize", "packet_hops", "--out", "here", "--force"],
     "check": ["check", "{smoke}"],
     "lab": ["lab", "{smoke}", "--exec", "host0 true"],
     "explain": ["explain", "{run}", "--run", "BFC"],
@@ -37,7 +39,14 @@ WORDS = {
     "plan bfc": ["plan", "bfc"],
     "plan flowsail": ["plan", "flowsail"],
 }
-DEAR = {("run", "--seeds"): 3, ("sweep", "--seeds"): 3, ("reproduce", "--seeds"): 3, ("plan bcc", "--flows"): 100}
+DEAR = {
+    ("run", "--seeds"): 3,
+    ("sweep", "--seeds"): 3,
+    ("reproduce", "--seeds"): 3,
+    ("tune", "--seeds"): 1,
+    ("tune", "--trials"): 1,
+    ("plan bcc", "--flows"): 100,
+}
 """The largest that is run here where it takes as many simulations; `check` takes the end itself."""
 
 

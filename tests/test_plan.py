@@ -156,7 +156,7 @@ def test_a_run_gives_its_frames(cli: Cli, tmp_path: Path) -> None:
     shown = cli("plan", "flowsail", "--measured", tmp_path / "run", "--json")
     assert shown.returncode == 0, shown.stderr
     rows = {row["what"]: row["per_second"] for row in json.loads(shown.stdout)["mirror"]}
-    flowsail_run = done["FlowSail"]
+    flowsail_run = done.run("FlowSail")
     seconds = flowsail_run.summary["sim_time_ps"] * 1e-12
     ports = flowsail_run.table("ports").to_pylist()
     sent = sum(row["control_frames"] for row in ports if row["node"] == "congested")

@@ -28,7 +28,7 @@ def test_the_page_has_one_for_all_seeds(three_seeds: Results) -> None:
     runs = report.page_data([three_seeds])["runs"]
     assert [run["name"] for run in runs] == ["bfc.queues=8", "bfc.queues=16"]
     assert [run["point"] for run in runs] == [{"switch.queues": 8}, {"switch.queues": 16}]
-    first, alone = runs[0], [three_seeds[f"bfc.queues=8.seed={seed}"] for seed in (1, 2, 3)]
+    first, alone = runs[0], [three_seeds.run(f"bfc.queues=8.seed={seed}") for seed in (1, 2, 3)]
     assert [member["digest"] for member in first["members"]] == [run.digest for run in alone]
     assert first["summary"]["flows"]["finished"] == sum(run.summary["flows"]["finished"] for run in alone)
     assert first["summary"]["packet_hops"] == sum(run.summary["packet_hops"] for run in alone)

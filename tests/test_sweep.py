@@ -13,7 +13,7 @@ import pytest
 from backwater import Experiment, InputError, Results
 from backwater.execute import sweep
 from backwater.execute.making import RECORDED_TOGETHER, Making, make
-from backwater.runs import summaries
+from backwater.runs import coordinates, summaries
 from backwater.runs.writer import Writer
 from backwater.scenario.vary import as_set
 from conftest import SMOKE, Cli
@@ -101,13 +101,13 @@ def test_a_sweep_is_one_table_and_the_same_on_any_number_of_workers(small: Path,
     assert tables[0] == tables[1] == tables[2]
     table = pq.read_table(tmp_path / "sweep1/summary.parquet")
     assert table.num_rows == 12
-    rows = table.select(["scheme", "background.load", "seed"]).to_pylist()
-    assert {(row["scheme"], row["background.load"]) for row in rows} == {
+    rows = table.select(["scheme", "load", "seed"]).to_pylist()
+    assert {(row["scheme"], row["load"]) for row in rows} == {
         (scheme, load) for scheme in ("bfc", "dctcp") for load in (0.2, 0.4, 0.6)
     }
     assert sorted({row["seed"] for row in rows}) == [1, 2]
     grouped = Results(tmp_path / "sweep1").sql(
-        'select "background.load", avg("load.background.flows") as flows from summary group by 1 order by 1'
+        'select load, avg("load.background.flows") as flows from summary group by 1 order by 1'
     )
     flows = grouped["flows"].to_pylist()
     assert flows == sorted(flows)
@@ -149,9 +149,10 @@ def test_every_number_of_a_summary_has_a_column(results: Results, tmp_path: Path
 
 def test_axes_have_the_type_of_their_values() -> None:
     kinds = [
-        str(summaries.typed(values).type) for values in ([1, 2], [1, 2.5], [True, None], ["1 KB"], [1, "a"], [[1]])
+        str(coordinates.typed("key", values).type)
+        for values in ([1, 2], [1, 2.5], [True, None], ["1 KB"], [1, "a"], [[1]])
     ]
-    assert kinds == ["int64", "double", "bool", "string", "string", "string"]
+    assert kinds == ["int64", "double", "bool", *["dictionary<values=string, indices=int32, ordered=0>"] * 3]
 
 
 @pytest.mark.parametrize("scheme", ["bfc", "dctcp", "hpcc", "ideal-fq"])

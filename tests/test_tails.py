@@ -39,7 +39,7 @@ def test_the_longest_and_the_best_tail_of_short_runs_are_explained(browser: chro
     ranked = sorted(values, key=values.__getitem__)
     assert explained(fits) == sorted({ranked[0], ranked[-1]}) == ["BFC", "DCTCP"]
     for label in explained(fits):
-        one = kept.of(fits[label])
+        one = kept.of(fits.run(label))
         assert one is not None
         assert one.tail is not None
         assert (one.tail.percentile, one.tail.flow_class, one.tail.above, one.tail.below) == (
@@ -75,7 +75,7 @@ def test_a_tenth_is_of_the_runs_and_their_report(long: Results, fits: Results) -
     hops = long.runs[0].summary["packet_hops"]
     assert tails.budget(long) == pytest.approx(0.1 * (hops + tails.REPORT_HOPS))
     for done in (long, fits):
-        spent = sum(tails.cost(done[label]) for label in explained(done))
+        spent = sum(tails.cost(done.run(label)) for label in explained(done))
         assert spent <= tails.budget(done)
 
 

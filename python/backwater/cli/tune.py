@@ -49,29 +49,38 @@ def tune(
         typer.Option(
             "--over",
             metavar="KEY=RANGE",
-            help="Tune this key over a range: host.dctcp.g=0.01..1:log, switch.ecn.kmin=50KB..400KB, "
+            help="Take values of this key from a range: host.dctcp.g=0.01..1:log, switch.ecn.kmin=50KB..400KB, "
             "switch.queues=8..128 or scheme=bfc|flowsail. Repeat it for several keys.",
             rich_help_panel=WHAT,
         ),
     ],
     minimize: Annotated[
-        str | None, valued("--minimize", "COLUMN", "Minimize this column of the table summary.", WHAT)
+        str | None,
+        valued("--minimize", "COLUMN", "Look for the least value of this column of summary.", WHAT),
     ] = None,
     maximize: Annotated[
-        str | None, valued("--maximize", "COLUMN", "Maximize this column of the table summary.", WHAT)
+        str | None,
+        valued("--maximize", "COLUMN", "Look for the largest value of this column of summary.", WHAT),
     ] = None,
     trials: Annotated[
         int,
         typer.Option(
-            "--trials", metavar="N", parser=whole(1, 10_000), help="Try this many sets of values.", rich_help_panel=HOW
+            "--trials", metavar="N", parser=whole(1, 10_000), help="Run this many sets of values.", rich_help_panel=HOW
         ),
     ] = 30,
-    budget: Annotated[str | None, valued("--budget", "TIME", "Stop after this time: 10 min, 2 h.", HOW)] = None,
+    budget: Annotated[str | None, valued("--budget", "TIME", "Use at most this time: 10 min, 2 h.", HOW)] = None,
     seeds: Seeds = None,
     sets: Sets = None,
     scale: Scale = None,
     out_dir: Annotated[
-        Path | None, valued("--out", "DIR", "Write the trials and the best scenario here. Default: tuned/NAME.", WHERE)
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="DIR",
+            help="Write the trials and the best scenario into this directory. [default: tuned/NAME]",
+            rich_help_panel=WHERE,
+        ),
     ] = None,
     force: Force = False,
     store: StoreDir = None,
@@ -85,8 +94,8 @@ def tune(
     and `best.toml` is the scenario with the best values.
 
     Examples:
-        backwater tune mine.toml --over host.dctcp.g=0.01..1:log --minimize slowdown.background.all.p99
-        backwater tune mine.toml --over switch.queues=8..128 --maximize throughput.background.goodput_bps --trials 20
+        backwater tune a.toml --over host.dctcp.g=0.01..1 --minimize buffer.p99_bytes
+        backwater tune mine.toml --over switch.queues=8..128 --minimize buffer.p99_bytes
     """
     if (minimize is None) == (maximize is None):
         raise InputError("--minimize, --maximize: expected one of them, such as --minimize slowdown.background.all.p99")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -218,15 +219,17 @@ class Runs(Sequence[Run]):
         `InputError` if DuckDB refuses the query or a file is damaged.
         """
         with connected() as connection:
-            named = {one.strip('"') for one in asked_names(connection, query, str(self.path))}
-            for name in sorted(named & set(self.tables)):
+            words = set(re.findall(r"\w+", query.lower()))
+            named = {name for name in self.tables if name in words}
+            for name in sorted(named):
                 if name == summaries.TABLE:
                     connection.register(name, summaries.of(self.runs))
                     continue
                 parts = [selected(run, self.coordinates, name) for run in self.runs if name in run.tables]
                 connection.execute(f"create view {quoted_name(name)} as " + " union all by name ".join(parts))
-            hint = "" if named <= set(self.tables) else f"\nThe tables are {', '.join(self.tables)}."
-            return asked(connection, query, str(self.path), hint).to_arrow_table()
+            return asked(
+                connection, query, str(self.path), f"\nThe tables are {', '.join(self.tables)}."
+            ).to_arrow_table()
 
     def to_pandas(self, table: str = summaries.TABLE, **options: Any) -> pandas.DataFrame:
         """Returns a table as a pandas data frame. Options are those of `table`.
@@ -343,21 +346,13 @@ def asked(connection: duckdb.DuckDBPyConnection, query: str, what: str, hint: st
 
     try:
         found = connection.sql(query)
-    except duckdb.Error as error:
+    except duckdb.CatalogException as error:
         raise InputError(f"{what}: {error}{hint}") from error
+    except duckdb.Error as error:
+        raise InputError(f"{what}: {error}") from error
     if found is None:
         raise InputError(f"{what}: expected a query that returns rows")
     return found
-
-
-def asked_names(connection: duckdb.DuckDBPyConnection, query: str, what: str) -> set[str]:
-    """Returns the tables that a query names. Raises `InputError` if it cannot be parsed."""
-    import duckdb
-
-    try:
-        return set(connection.get_table_names(query))
-    except duckdb.Error as error:
-        raise InputError(f"{what}: {error}") from error
 
 
 def quoted(text: str) -> str:

@@ -103,7 +103,7 @@ def check_size(size: str, named: str = "size") -> None:
     `InputError`, which calls the size `named`.
     """
     if size not in SIZES:
-        raise InputError(f"{named} {size!r}: expected {' or '.join(map(repr, SIZES))}")
+        raise InputError(f"{named} {size!r}: expected one of {', '.join(SIZES)}")
 
 
 def write(data: dict[str, Any], place: Path, formats: Sequence[str] = ("png",), size: str = "page") -> list[Path]:
