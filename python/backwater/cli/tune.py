@@ -95,7 +95,7 @@ def tune(
 
     Examples:
         backwater tune a.toml --over host.dctcp.g=0.01..1 --minimize buffer.p99_bytes
-        backwater tune mine.toml --over switch.queues=8..128 --minimize buffer.p99_bytes
+        backwater tune a.toml --over switch.queues=8..128 --minimize buffer.p99_bytes
     """
     if (minimize is None) == (maximize is None):
         raise InputError("--minimize, --maximize: expected one of them, such as --minimize slowdown.background.all.p99")
