@@ -7,10 +7,12 @@ import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import backwater
 from backwater.runs.explain import Explained
+from backwater.scenario import sizes, topology, units, workload
 from backwater.show.plots import Plots
 
 SHOWN = (
@@ -26,7 +28,8 @@ SHOWN = (
     Explained,
     backwater.InputError,
 )
-HIDDEN = {"from_arguments", "keep", "making"}
+MODULES = (topology, workload, sizes, units)
+HIDDEN = {"from_arguments", "keep", "making", "runs", "path", "coordinates"}
 """Methods for the command line and for other modules only."""
 LINE = 100
 """Longest signature on one line, characters."""
@@ -42,7 +45,19 @@ Tests run each example of this page. In the examples, `fig9.toml` is the scenari
 
 def page() -> str:
     parts = [HEAD, inspect.cleandoc(backwater.__doc__ or "").partition("\n")[2].strip("\n")]
-    return "\n".join([*map(fenced, parts), *(section(cls) for cls in SHOWN)])
+    return "\n".join([*map(fenced, parts), *(section(cls) for cls in SHOWN), *map(module_section, MODULES), ""]).rstrip(
+        "\n"
+    )
+
+
+def module_section(module: ModuleType) -> str:
+    """Returns the section of a public module with its functions."""
+    name = module.__name__.rpartition(".")[2]
+    lines = [f"\n## backwater.{name}", "", fenced(doc(module))]
+    for one in getattr(module, "__all__", ()):
+        function = getattr(module, one)
+        lines += [f"\n### `{name}.{one}`", "", typed(one, function, skipped=0), "", fenced(doc(function))]
+    return "\n".join(lines)
 
 
 def section(cls: type) -> str:
@@ -80,7 +95,7 @@ def heading(owner: str, name: str, member: Any) -> str:
     return f"`{owner}.{name}({', '.join(shown)})`"
 
 
-def typed(name: str, member: Any) -> str:
+def typed(name: str, member: Any, skipped: int = 1) -> str:
     """Returns the types of a member: of a property, or of a method's parameters and result."""
     if isinstance(member, property | functools.cached_property):
         getter: Any = member.fget if isinstance(member, property) else member.func
@@ -88,7 +103,7 @@ def typed(name: str, member: Any) -> str:
     signature = inspect.signature(member.__func__ if isinstance(member, classmethod) else member)
     parts: list[str] = []
     marked = False
-    for one in list(signature.parameters.values())[1:]:
+    for one in list(signature.parameters.values())[skipped:]:
         if one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL) and not marked:
             marked = True
             parts += ["*"] if one.kind is one.KEYWORD_ONLY else []
