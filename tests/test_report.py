@@ -486,7 +486,7 @@ def test_figures_fit_a_paper_and_legends_cover_no_panel(results: Results) -> Non
         assert frame.x1 <= figure.bbox.x1
         assert all(box.x0 >= -1 and box.x1 <= figure.bbox.x1 + 1 for box in boxes)
         assert {label.get_fontsize() for axes in drawn for label in axes.get_xticklabels()} == {7.5}
-    with pytest.raises(InputError, match="size 'poster': expected 'page' or 'column'"):
+    with pytest.raises(InputError, match="size 'poster': expected one of page, column, acm-column"):
         results.plot.slowdown(size="poster")
 
 
