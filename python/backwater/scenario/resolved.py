@@ -15,9 +15,10 @@ def joined(runs: Sequence[tuple[str, Mapping[str, Any]]], seeds: Sequence[int]) 
     `seeds` are the seeds of every run, which are consecutive. One run is its scenario, and several are variants called
     by their labels.
     """
-    first = dict(runs[0][1])
+    scenarios = [known(scenario) for _, scenario in runs]
+    first = dict(scenarios[0])
     if len(runs) > 1:
-        paths = [dict(leaves(scenario)) for _, scenario in runs]
+        paths = [dict(leaves(scenario)) for scenario in scenarios]
         shared = {key for key, value in paths[0].items() if all(path.get(key, ...) == value for path in paths)}
         variants = [
             {"name": label} | {key: value for key, value in path.items() if key not in shared and key not in ONE}
@@ -29,6 +30,13 @@ def joined(runs: Sequence[tuple[str, Mapping[str, Any]]], seeds: Sequence[int]) 
         first.pop("seed", None)
         first["seeds"] = {"count": len(seeds), "first": min(seeds)}
     return first
+
+
+def known(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a table without parameters of computations that have no value, for which TOML has no word."""
+    return {
+        key: known(value) if isinstance(value, Mapping) else value for key, value in table.items() if value is not None
+    }
 
 
 def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

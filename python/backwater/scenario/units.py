@@ -8,13 +8,17 @@ unit, it is written as such. An array times a unit is a list of quantities, for 
 100 Gbps
 >>> float(2 * units.us)
 2e-06
+>>> 2 * units.us + 500 * units.ns
+2.5 us
 >>> [str(one) for one in units.KB * [1, 2.5]]
 ['1 KB', '2.5 KB']
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any, overload
 
 from backwater._core import InputError
@@ -26,8 +30,6 @@ SCALES = {
 }
 """The units in which a quantity of each base unit is written, smallest first."""
 WORDS = {"bps": "a rate", "B": "a size", "s": "a time"}
-DIGITS = 12
-"""Digits behind the point that a scenario reads."""
 
 
 class Quantity(float):
@@ -61,8 +63,23 @@ class Quantity(float):
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Quantity):
-            return float(self) / float(other)
+            return float(self) / float(other) if other.base == self.base else NotImplemented
         return Quantity(float(self) / other, self.base)
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, float(self) + float(other))
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(other, float(other) + float(self))
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, float(self) - float(other))
+
+    def _with(self, other: Any, value: float) -> Quantity:
+        """Returns a sum or difference. `sum` begins with a plain 0, which is of any kind."""
+        if other == 0 or (isinstance(other, Quantity) and other.base == self.base):
+            return Quantity(value, self.base)
+        raise TypeError(f"{self} and {other}: expected two quantities of a kind")
 
     def __str__(self) -> str:
         return text(float(self), self.base)
@@ -82,17 +99,20 @@ Duration = str | Quantity | float
 
 
 def text(value: float, base: str) -> str:
-    """Writes a number of a base unit with the largest unit that leaves a whole number or 1 and more.
+    """Writes a number of a base unit as a scenario reads it: rounded to whole bits per second, bytes or picoseconds.
+
+    The unit is the largest that leaves a number of 1 and more.
 
     # Errors
-    `InputError` if the value has no exact short form: below a picosecond or a byte, or not a number.
+    `InputError` for a negative number, and for one that is not finite.
     """
+    if not 0 <= value < math.inf:
+        raise InputError(f"{value!r}: expected {WORDS[base]}, 0 or more")
     scales = SCALES[base]
-    for unit, scale in reversed(scales.items()):
-        number = f"{value / scale:.15g}"
-        if (value / scale >= 1 or unit == next(iter(scales))) and "e" not in number:
-            return f"{number} {unit}"
-    raise InputError(f"{value!r} {base}: expected {WORDS[base]} that can be written with a unit")
+    least = next(iter(scales.values()))
+    count = round(value / least)
+    unit = next((unit for unit, scale in reversed(scales.items()) if count >= round(scale / least)), next(iter(scales)))
+    return f"{Decimal(count) / round(scales[unit] / least):f} {unit}"
 
 
 def spelled(value: str | float | None, base: str) -> str | None:

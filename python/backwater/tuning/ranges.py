@@ -44,8 +44,7 @@ class Range:
         number = trial.suggest_float(key, self.low, self.high, log=self.is_log)
         if not self.base:
             return float(f"{number:.6g}")
-        rounded = float(f"{number:.6g}")
-        return units.text(float(round(rounded)) if self.base != "s" else rounded, self.base)
+        return units.text(float(f"{number:.6g}"), self.base)
 
 
 @dataclass(frozen=True)
