@@ -220,26 +220,37 @@ def test_a_scenario_alone_has_no_control(tmp_path: Path) -> None:
 
 
 def test_a_control_replaces_that_of_a_published_experiment(tmp_path: Path) -> None:
-    one = Experiment(
-        "smoke-dctcp" if "smoke-dctcp" in backwater.scenario.experiments.known() else "smoke-bfc", control=Dctcp
-    )
-    done = one.simulate(tmp_path / "run", store=tmp_path / "store")
-    host = done[0].scenario["host"]
+    one = Experiment("smoke-bfc", control=Dctcp)
+    host = one.simulate(tmp_path / "run", store=tmp_path / "store")[0].scenario["host"]
     assert (host["transport"], host["callback"]["name"], len(host["callback"]["code"])) == ("callback", "Dctcp", 16)
+    other = Experiment("smoke-bfc", control=Dctcp(g=0.5)).simulate(tmp_path / "other")[0].scenario["host"]
+    assert other["callback"]["code"] != host["callback"]["code"]
+    again = Experiment("smoke-bfc").with_(control=Dctcp)
+    assert again.scenarios == one.scenarios
+    assert one.with_(control=Recorder).controls.keys() == {"Recorder"}
+
+
+def test_a_store_knows_no_run_of_a_control(tmp_path: Path) -> None:
+    """What the class calls elsewhere may have changed, and no digest would tell."""
     found = []
 
     class Found(backwater.Watch):
         def on_found(self, job: Any) -> None:
             found.append(job.label)
 
-    again = one.with_().simulate(tmp_path / "again", store=tmp_path / "store", watch=Found())
-    assert (again.digest, found) == (done.digest, [done[0].label])
-    found.clear()
-    other = Experiment(one.source, control=Dctcp(g=0.5)).simulate(
-        tmp_path / "other", store=tmp_path / "store", watch=Found()
-    )
-    assert not found, "other parameters are another control"
-    assert other.digest
+    both = Experiment.of(NET, TRAFFIC, schemes=["dctcp", Dctcp], duration=50 * units.us)
+    for name in ("first", "second"):
+        both.simulate(tmp_path / name, store=tmp_path / "store", watch=Found())
+    assert found == ["dctcp"]
+
+
+def test_a_class_may_stand_twice_under_two_names(tmp_path: Path) -> None:
+    slow = Dctcp(additive_increase=1e6, name="slow")
+    done = Experiment.of(NET, TRAFFIC, schemes=[Dctcp, slow], duration=300 * units.us).simulate(tmp_path / "run")
+    assert [run.variant for run in done] == ["Dctcp", "slow"]
+    assert done[0].digest != done[1].digest
+    with pytest.raises(InputError, match=r"two are called 'Dctcp': expected different names, such as Dctcp\(name="):
+        Experiment.of(NET, TRAFFIC, schemes=[Dctcp, Dctcp(g=0.5)], duration=300 * units.us)
 
 
 def test_the_page_says_that_python_ran(tmp_path: Path) -> None:

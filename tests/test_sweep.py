@@ -149,8 +149,7 @@ def test_every_number_of_a_summary_has_a_column(results: Results, tmp_path: Path
 
 def test_axes_have_the_type_of_their_values() -> None:
     kinds = [
-        str(coordinates.typed("key", values).type)
-        for values in ([1, 2], [1, 2.5], [True, None], ["1 KB"], [1, "a"], [[1]])
+        str(coordinates.typed(values).type) for values in ([1, 2], [1, 2.5], [True, None], ["1 KB"], [1, "a"], [[1]])
     ]
     assert kinds == ["int64", "double", "bool", *["dictionary<values=string, indices=int32, ordered=0>"] * 3]
 

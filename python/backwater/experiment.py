@@ -28,7 +28,7 @@ from backwater.deadlock import search as deadlock
 from backwater.execute import estimate as estimates
 from backwater.execute import sweep
 from backwater.execute.cluster import connected
-from backwater.execute.control import RateControl, instance, keys_of
+from backwater.execute.control import RateControl, instance, keys_of, name_of
 from backwater.execute.estimate import Estimate
 from backwater.execute.making import Making, make
 from backwater.execute.store import Store
@@ -259,12 +259,24 @@ class Experiment:
             self._open(source if isinstance(source, Mapping) else Path(source), changes, scale)
 
     def _control(self, control: RateControl | type[RateControl] | None) -> dict[str, Any]:
-        """Notes a control in Python. Returns the keys that it sets."""
+        """Notes a control in Python. Returns the keys that it sets.
+
+        # Errors
+        `InputError` if it is no control, or another has its name.
+        """
         if control is None:
             return {}
         made = instance(control)
-        self.controls[type(made).__name__] = made
+        name = name_of(made)
+        if name in self.controls:
+            expected = f"expected different names, such as {type(made).__name__}(name='{name} 2')"
+            raise _core.InputError(f"control: two are called '{name}': {expected}")
+        self.controls[name] = made
         return keys_of(made)
+
+    def _variant(self, control: RateControl) -> dict[str, Any]:
+        """Notes a control in Python. Returns the variant that has it."""
+        return {"name": name_of(control), "scheme": control.switch, **self._control(control)}
 
     @classmethod
     def of(
@@ -299,26 +311,23 @@ class Experiment:
         `InputError` if the scenario is wrong.
         """
         workloads = [workload] if isinstance(workload, Mapping) else list(workload)
-        one = [schemes] if isinstance(schemes, str | type | RateControl) else list(schemes)
+        chosen = [schemes] if isinstance(schemes, str | type | RateControl) else list(schemes)
         run = {"duration": spelled(duration, "s")}
         run |= {} if warmup is None else {"warmup": spelled(warmup, "s")}
         source: dict[str, Any] = {} if name is None else {"name": name}
         source |= {"topology": dict(topology), "workload": [dict(one) for one in workloads], "run": run}
-        named = [scheme for scheme in one if isinstance(scheme, str)]
         made = cls.__new__(cls)
         made.controls = {}
         varied = dict(vary or {})
-        if len(named) < len(one):
+        if not all(isinstance(scheme, str) for scheme in chosen):
             source["variant"] = [
-                {"name": scheme, "scheme": scheme}
-                if isinstance(scheme, str)
-                else {"name": type(instance(scheme)).__name__, "scheme": scheme.switch, **made._control(scheme)}
-                for scheme in one
+                {"name": scheme, "scheme": scheme} if isinstance(scheme, str) else made._variant(instance(scheme))
+                for scheme in chosen
             ]
-        elif len(named) == 1:
-            source["scheme"] = named[0]
+        elif len(chosen) == 1:
+            source["scheme"] = chosen[0]
         else:
-            varied["scheme"] = named
+            varied["scheme"] = chosen
         with python_words():
             made._open(source, changed(seed, seeds, varied, sets, more_sets), None)
         return made
@@ -353,6 +362,7 @@ class Experiment:
         seeds: int | None = None,
         scale: str | None = None,
         vary: Mapping[str, Iterable[Any]] | None = None,
+        control: RateControl | type[RateControl] | None = None,
         **more_sets: Any,
     ) -> Experiment:
         """Returns a new experiment with these changes on top of the present ones.
@@ -364,11 +374,11 @@ class Experiment:
         `InputError` if the changed scenario is wrong.
         """
         other = Experiment.__new__(Experiment)
-        other.controls = dict(self.controls)
+        other.controls = {} if control is not None else dict(self.controls)
         instead = ("seed=", "seeds.") if seed is not None or seeds is not None else ()
         kept = [change for change in self.sets if not change.startswith(instead)]
         with python_words():
-            changes = [*kept, *changed(seed, seeds, vary, sets, more_sets)]
+            changes = [*kept, *changed(seed, seeds, vary, sets, {**more_sets, **other._control(control)})]
             other._open(self.source, changes, scale or self.plan["scale"] or None)
         return other
 
@@ -494,11 +504,11 @@ class Experiment:
         Without `out`, the directory is temporary. It exists as long as the results or one of their runs. `force`
         replaces an existing `out`. `threads` is the number of runs at a time, by default one for each processor.
 
-        Finished runs are cached in the directory `store`, and reused from there. `on` is a cluster to run on, such as
-        `dask://HOST:PORT` or `slurm:8`.
+        Finished runs are cached in the directory `store`, and reused from there. A run with a control in Python is not,
+        because its code may have changed. `on` is a cluster to run on, such as `dask://HOST:PORT` or `slurm:8`.
 
         `progress=True` shows a bar. A function is called several times a second with the share that is done, 0 to 1.
-        `watch` is told of each run: see `backwater.Watch`.
+        `watch` is told of each run: see `backwater.Watch`. Another thread may ask `stop` to end the experiment.
 
         If you interrupt it, finished runs are kept in `Results.path`, and `Results.interrupted` is True. The same call
         then continues from there.
@@ -531,8 +541,8 @@ class Experiment:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
             stop.ask()
-            with contextlib.suppress(KeyboardInterrupt):
-                await asyncio.wait([work])
+            await asyncio.wait([work])
+            work.exception()  # What was interrupted says so, and nobody waits for it.
             raise
 
     def simulate(

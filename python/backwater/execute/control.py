@@ -113,7 +113,9 @@ class RateControl:
     ['dctcp', 'Halving']
     """
 
-    switch: ClassVar[str] = "dctcp"
+    name: str = ""
+    """Name in tables. By default that of the class."""
+    switch: str = "dctcp"
     """Scheme whose switches and hosts the control runs on, in `Experiment.of`."""
     every: int | Literal["rtt"] = "rtt"
     """When `on_ack` is called: once per round trip, or after so many ACKs. 1 is every ACK, which takes long."""
@@ -237,7 +239,7 @@ def keys_of(control: RateControl) -> dict[str, Any]:
         raise InputError(f"{type(control).__name__}: every = {every!r}: expected 'rtt', or a number of ACKs from 1 on")
     keys: dict[str, Any] = {
         "transport": "callback",
-        "callback.name": type(control).__name__,
+        "callback.name": name_of(control),
         "callback.code": digest_of(control),
         "callback.every": 0 if every == "rtt" else every,
         "callback.telemetry_bytes": spelled(control.telemetry_bytes, "B"),
@@ -250,13 +252,22 @@ def keys_of(control: RateControl) -> dict[str, Any]:
 
 
 def digest_of(control: RateControl) -> str:
-    """Returns a digest of the code and the parameters of a control: 16 hex digits, or `UNKNOWN`."""
+    """Returns a digest of the module and the parameters of a control: 16 hex digits, or `UNKNOWN`.
+
+    What the module imports is not in it.
+    """
+    module = inspect.getmodule(type(control))
     try:
-        code = [inspect.getsource(one) for one in type(control).__mro__ if issubclass(one, RateControl)]
+        code = inspect.getsource(module) if module is not None else ""
     except (OSError, TypeError):
         return UNKNOWN
     state = sorted((name, repr(value)) for name, value in vars(control).items())
-    return hashlib.sha256(repr((code, state)).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((code, type(control).__qualname__, state)).encode()).hexdigest()[:16]
+
+
+def name_of(control: RateControl) -> str:
+    """Returns the name of a control in tables."""
+    return control.name or type(control).__name__
 
 
 def instance(control: RateControl | type[RateControl]) -> RateControl:

@@ -12,7 +12,7 @@ from backwater.common import disk
 from backwater.common.signals import Stop
 from backwater.common.versions import commit
 from backwater.execute import sweep
-from backwater.execute.control import UNKNOWN, RateControl
+from backwater.execute.control import RateControl
 from backwater.execute.store import Store, is_kept, key_of
 from backwater.runs.capture import Wanted as Captured
 from backwater.runs.events import Wanted
@@ -55,7 +55,7 @@ class Making:
             job.events = (events or {}).get(job.label)
             job.captured = (captured or {}).get(job.label)
             job.control = control_of(job.scenario, controls or {}, job.label)
-            if store is not None and job.events is job.captured is None and can_store(job):
+            if store is not None and job.events is job.captured is job.control is None and is_kept(job.scenario):
                 job.key = key_of(job.scenario)
         self.place: Path | None = None
         """Where it is, finished or not; None until it is there."""
@@ -226,12 +226,6 @@ def make(
         for making in makings:
             making.close()
         raise
-
-
-def can_store(job: sweep.Job) -> bool:
-    """Returns whether the store can know a run by its scenario: not one whose control has unknown code."""
-    unknown = job.control is not None and job.scenario["host"]["callback"]["code"] == UNKNOWN
-    return is_kept(job.scenario) and not unknown
 
 
 def control_of(scenario: dict[str, Any], controls: Mapping[str, RateControl], label: str) -> RateControl | None:

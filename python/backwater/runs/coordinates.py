@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from backwater.common.arrays import pa
+from backwater.common.arrays import np, pa
 from backwater.runs.run import Run
-from backwater.runs.tables import Column, column
+from backwater.runs.tables import Column, column, schemas
 
 HEAD = (
     column("label", "cat", None, "name of the run"),
@@ -37,7 +37,10 @@ class Coordinates:
             "seed": [run.seed for run in runs],
             **{name: [run.params.get(key) for run in runs] for key, name in self.axes.items()},
         }
-        self.arrays = {name: typed(name, column) for name, column in self.values.items()}
+        self.arrays = {
+            name: coded(column) if name in ("label", "variant", "scheme") else typed(column)
+            for name, column in self.values.items()
+        }
         """Text is dictionary-encoded."""
         self.place = {run.label: i for i, run in enumerate(runs)}
         """Index of a run in these columns, by its label."""
@@ -65,37 +68,33 @@ class Coordinates:
     def repeated(self, name: str, label: str, rows: int) -> pa.Array:
         """Returns so many times the coordinate of a run. Text stays a code of few values."""
         column, at = self.arrays[name], self.place[label]
-        first = pa.array([0] * rows, pa.int32()) if rows < 2 else pa.nulls(rows, pa.int32()).fill_null(0)
+        first = np.zeros(rows, np.int32)
         if pa.types.is_dictionary(column.type):
             return pa.DictionaryArray.from_arrays(column.indices.slice(at, 1).take(first), column.dictionary)
         return column.slice(at, 1).take(first)
 
 
 def shortened(key: str, others: Sequence[str]) -> str:
-    """Returns the shortest end of a dotted key that is the end of no other key and no coordinate of every run."""
+    """Returns the shortest end of a dotted key that is the end of no other key and no column of a table."""
+    taken = {*NAMES, *(column["name"] for columns in schemas().values() for column in columns)}
     words = key.split(".")
     for n in range(1, len(words)):
         name = ".".join(words[-n:])
-        if name not in NAMES and not any(f".{other}".endswith(f".{name}") for other in others):
+        if name not in taken and not any(f".{other}".endswith(f".{name}") for other in others):
             return name
     return key
 
 
-def typed(name: str, values: list[Any]) -> pa.Array:
-    """Returns a column of coordinates.
+def typed(values: list[Any]) -> pa.Array:
+    """Returns a column of truth values, whole numbers or numbers if all are, else of text."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int}:
+        return pa.array(values, pa.int64())
+    if kinds == {bool}:
+        return pa.array(values, pa.bool_())
+    return pa.array(values, pa.float64()) if kinds <= {int, float} else coded(values)
 
-    Swept values are truth values, whole numbers or numbers if all are, else text.
-    """
-    kinds: tuple[tuple[type | tuple[type, ...], pa.DataType], ...] = (
-        (bool, pa.bool_()),
-        (int, pa.int64()),
-        ((int, float), pa.float64()),
-    )
-    known = [value for value in values if value is not None]
-    for python, arrow in () if name in NAMES and name != "seed" else kinds:
-        if all(isinstance(one, python) and (python is bool or not isinstance(one, bool)) for one in known) and (
-            known or name == "seed"
-        ):
-            return pa.array(values, pa.int64() if name == "seed" else arrow)
-    text = [one if one is None or isinstance(one, str) else str(one) for one in values]
-    return pa.array(text, pa.string()).dictionary_encode()
+
+def coded(values: list[Any]) -> pa.Array:
+    """Returns a column of text, dictionary-encoded."""
+    return pa.array([None if one is None else str(one) for one in values], pa.string()).dictionary_encode()

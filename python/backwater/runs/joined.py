@@ -252,9 +252,8 @@ class Runs(Sequence[Run]):
         `size`. `slowdown_p99` has all of them. A number of the summary, such as `buffer.p99_bytes`, has those of its
         run. What a run does not have is NaN. Needs the extra: `pip install 'backwater[xarray]'`.
         """
-        return frames.xarray_of(
-            self.coordinates, self.slowdown() if "slowdown" in self.tables else None, self.summary()
-        )
+        slowdown = self.slowdown() if "slowdown" in self.tables else None
+        return frames.xarray_of(self.coordinates, slowdown, self.summary())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.table(summaries.TABLE).__arrow_c_stream__(requested_schema)
@@ -282,19 +281,16 @@ def chosen(
 def rows_of(
     having: Sequence[Run], at: Coordinates, table: str, schema: pa.Schema, where: str | None
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of a table, run by run. A column that a run does not have is null."""
+    """Yields the rows of a table, run by run."""
     if where is not None:
         yield from filtered(having, at, table, schema, where)
         return
     own = [name for name in schema.names if name not in at.arrays]
     for run in having:
         for batch in run.batches(table, own, ROWS):
-            there = set(batch.schema.names)
             arrays = [
-                at.repeated(field.name, run.label, batch.num_rows)
-                if field.name in at.arrays
-                else (batch[field.name] if field.name in there else pa.nulls(batch.num_rows, field.type))
-                for field in schema
+                at.repeated(name, run.label, batch.num_rows) if name in at.arrays else batch[name]
+                for name in schema.names
             ]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 

@@ -147,8 +147,6 @@ class Run:
     def batches(self, name: str, columns: Sequence[str] | None = None, rows: int = 1 << 18) -> Iterator[pa.RecordBatch]:
         """Yields a table in batches of at most so many rows, in memory that does not grow with its size.
 
-        Columns that it does not have are left out.
-
         # Errors
         `InputError` if there is no such table, or its file is damaged.
         """

@@ -84,7 +84,7 @@ class CallbackParams(TypedDict):
     cnp_interval: NotRequired[Duration]
     """Least time between two congestion notifications of a receiver. Absent: there are none."""
     code: NotRequired[str]
-    """Digest of its code. Stored runs are reused only for the same code."""
+    """Digest of its module and parameters."""
     every: NotRequired[int]
     """ACKs from one call to the next, up to 1 000 000. 0: one call per round trip."""
     name: NotRequired[str]

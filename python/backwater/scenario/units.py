@@ -76,10 +76,10 @@ class Quantity(float):
         return self._with(other, float(self) - float(other))
 
     def _with(self, other: Any, value: float) -> Quantity:
-        """Returns a sum or difference. `sum` begins with a plain 0, which is of any kind."""
-        if other == 0 or (isinstance(other, Quantity) and other.base == self.base):
-            return Quantity(value, self.base)
-        raise TypeError(f"{self} and {other}: expected two quantities of a kind")
+        """Returns a sum or difference. A plain number is in the base unit."""
+        if isinstance(other, Quantity) and other.base != self.base:
+            raise TypeError(f"{self} and {other}: expected two quantities of a kind")
+        return Quantity(value, self.base)
 
     def __str__(self) -> str:
         return text(float(self), self.base)

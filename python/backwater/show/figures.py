@@ -11,6 +11,7 @@ import textwrap
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -177,18 +178,18 @@ def styled(style: str | os.PathLike[str] | None) -> Iterator[None]:
         yield
 
 
-given: list[Axes] = []
+given: ContextVar[Sequence[Axes]] = ContextVar("given", default=())
 """Axes to draw into, in place of a new figure's."""
 
 
 @contextlib.contextmanager
 def into(axes: Sequence[Axes]) -> Iterator[None]:
     """Within, a figure is drawn into these axes, if there are any."""
-    given[:] = axes
+    token = given.set(axes)
     try:
         yield
     finally:
-        given.clear()
+        given.reset(token)
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -200,11 +201,10 @@ def save(figure: Figure, path: Path) -> None:
 
 def sheet(panels: int, size: str, panel_height: float = PANEL_HEIGHT) -> tuple[Figure, list[Axes]]:
     """A figure with so many panels that fits this size, row by row."""
-    if given:
-        if len(given) != panels:
-            raise InputError(f"ax: {len(given)} axes: expected {panels}, one for each panel of this figure")
-        figure = given[0].figure
-        return cast(Figure, figure), list(given)
+    if axes := list(given.get()):
+        if len(axes) != panels:
+            raise InputError(f"ax: {len(axes)} axes: expected {panels}, one for each panel of this figure")
+        return cast(Figure, axes[0].figure), axes
     fit = SIZES[size]
     columns = max(1, min(fit.columns, panels))
     rows = -(-panels // columns)
@@ -723,8 +723,8 @@ def finish(axes: Axes, x: str, y: str) -> None:
 
 def legend(figure: Figure, runs: int) -> None:
     """One for all panels, above them, in as many columns as there is room for."""
-    if given:
-        given[-1].legend()
+    if axes := given.get():
+        axes[-1].legend()
         return
     handles, labels = figure.axes[0].get_legend_handles_labels()
     widest = max((len(label) for label in labels), default=0)

@@ -111,9 +111,8 @@ class Plots:
             raise InputError(f"{self._results.path}: no figure '{name}'; there is {', '.join(self.names) or 'none'}")
         onto: list[Axes] = [] if ax is None else [ax] if isinstance(ax, Axes) else list(ax)
         with figures.styled(style), figures.into(onto):
-            axes = onto or [one for one in make(size=size).axes if one.get_visible()]
-            if onto:
-                make(size=size)
+            figure = make(size=size)
+        axes = onto or [one for one in figure.axes if one.get_visible()]
         if (log := options.get("log")) is not None:
             for one in axes:
                 one.set_yscale("log" if log else "linear")

@@ -17,7 +17,7 @@ from backwater.common.signals import Stop
 from backwater.experiment import Experiment, Results
 from backwater.tuning import ranges
 
-PENALTY = math.inf
+WORST = 1e300
 """Objective of a trial whose runs have no such number: all flows were dropped, for example."""
 
 
@@ -37,7 +37,8 @@ class Trial:
 class Tuned:
     """The trials of a search. `best` is the one with the best objective."""
 
-    minimize: str
+    objective: str
+    """Column of the table `summary`."""
     is_maximized: bool
     trials: list[Trial] = field(default_factory=list)
 
@@ -45,8 +46,13 @@ class Tuned:
     def best(self) -> Trial | None:
         """The best trial so far; None if no trial has an objective."""
         known = [trial for trial in self.trials if trial.objective is not None]
-        sign = -1 if self.is_maximized else 1
-        return min(known, key=lambda trial: sign * (trial.objective or 0.0), default=None)
+        return min(known, key=lambda trial: self.cost(trial.objective), default=None)
+
+    def cost(self, found: float | None) -> float:
+        """Returns what the search minimizes."""
+        if found is None:
+            return WORST
+        return -found if self.is_maximized else found
 
     def table(self) -> pa.Table:
         """Returns a row for each trial: its number, the tuned keys, the objective, the digest, and seconds."""
@@ -109,8 +115,7 @@ def tune(
         took = round(time.monotonic() - at, 3)
         tuned.trials.append(Trial(number, values or as_is(experiment, spaces), found, done.digest, took))
         if asked is not None:
-            worst = PENALTY if found is None else (-found if maximize else found)
-            study.tell(asked, min(worst, 1e300))
+            study.tell(asked, tuned.cost(found))
         tell(tuned.trials[-1], tuned)
     return tuned
 

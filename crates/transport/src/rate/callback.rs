@@ -113,7 +113,7 @@ impl PartialEq for Reactions {
 pub struct CallbackParams {
     /// Name of the control, in reports.
     pub name: String,
-    /// Digest of its code. Stored runs are reused only for the same code.
+    /// Digest of its module and parameters.
     pub code: String,
     /// ACKs from one call to the next, up to 1 000 000. 0: one call per round trip.
     pub every: u32,
