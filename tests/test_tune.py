@@ -73,7 +73,7 @@ def test_a_search_finds_the_best_value_and_is_the_same_again(dctcp: Experiment, 
         store=tmp_path / "store",
         tell=lambda trial, tuned: told.append(trial.number),
     )
-    assert told == list(range(12))
+    assert told == list(range(1, 13))
     best = first.best
     assert best is not None
     assert best.objective == min(one.objective for one in first.trials if one.objective is not None)
@@ -113,15 +113,17 @@ def test_the_command_leaves_trials_and_the_best_scenario(dctcp: Experiment, cli:
         "here",
     ]
     done = cli(*words, "--minimize", "slowdown.background.all.p99")
-    assert "Trial 0 of 3: slowdown.background.all.p99 " in done.stdout
+    assert "Trial 1 of 3: slowdown.background.all.p99 " in done.stdout
     assert "Best: trial " in done.stdout
     best = Experiment(tmp_path / "here/best.toml")
     assert best.scenarios
+    unknown = cli(*words[:-1], "there", "--minimize", "slowdown.p9")
+    assert (unknown.returncode, (tmp_path / "there").exists()) == (2, False)
     refused = cli(*words, "--minimize", "packet_hops")
     assert refused.returncode == 2
     assert "--out here: exists; name another directory, or replace it with --force" in refused.stderr
     found = cli(*words, "--force", "--maximize", "packet_hops", "--json").stdout
-    assert [one["trial"] for one in json.loads(found)["trials"]] == [0, 1, 2]
+    assert [one["trial"] for one in json.loads(found)["trials"]] == [1, 2, 3]
     for wrong, said in (
         (["--minimize", "packet_hops", "--maximize", "packet_hops"], "expected one of them"),
         ([], "expected one of them"),

@@ -110,8 +110,6 @@ def tune(
     place = out_dir or Path("tuned") / experiment.name
     if place.exists() and not force:
         raise InputError(f"--out {place}: exists; name another directory, or replace it with --force")
-    with disk.errors(place):
-        place.mkdir(parents=True, exist_ok=True)
 
     def tell(trial: Any, tuned: Any) -> None:
         best = tuned.best
@@ -119,7 +117,9 @@ def tune(
         found = "none" if trial.objective is None else numbers.number(trial.objective)
         shown = f" (best {numbers.number(best.objective)}, trial {best.number})" if best is not None else ""
         terminal.say(f"Trial {trial.number} of {trials}: {objective} {found}{shown}; {values}")
-        tables.write_table(tuned.table(), place / TRIALS)
+        with disk.errors(place):
+            place.mkdir(parents=True, exist_ok=True)
+            tables.write_table(tuned.table(), place / TRIALS)
 
     with printing.quietly(as_json), stoppable(lambda: f"{place / TRIALS} has the trials so far") as stop:
         tuned = search.tune(
@@ -129,14 +129,14 @@ def tune(
             maximize=maximize is not None,
             trials=trials,
             seconds=float("inf") if budget is None else seconds(budget),
-            store=store or place / stores.NAME,
+            store=store or place.parent / stores.NAME,
             threads=threads,
             tell=tell,
             stop=stop,
         )
     best = tuned.best
     if best is not None:
-        chosen = experiment.with_(best.values) if best.number else experiment
+        chosen = experiment if best.number == 1 else experiment.with_(best.values)
         chosen.save(place / BEST, force=True)
     if as_json and not signals.heard:
         rows = [{"trial": one.number, "values": one.values, "objective": one.objective} for one in tuned.trials]

@@ -26,6 +26,7 @@ class Trial:
     """One set of values, and what came of it."""
 
     number: int
+    """From 1, which has the values of the experiment itself."""
     values: dict[str, Any]
     objective: float | None
     """None if its runs have no such number."""
@@ -98,8 +99,7 @@ def tune(
     began = time.monotonic()
     halt = stop or Stop()
     while len(tuned.trials) < trials and time.monotonic() - began < seconds and not halt.is_wanted():
-        number = len(tuned.trials)
-        asked = study.ask() if number else None
+        asked = study.ask() if tuned.trials else None
         values = {} if asked is None else {key: space.draw(asked, key) for key, space in spaces.items()}
         changed = experiment.with_(values) if values else experiment
         at = time.monotonic()
@@ -113,6 +113,7 @@ def tune(
             break
         found = mean_of(done, objective)
         took = round(time.monotonic() - at, 3)
+        number = len(tuned.trials) + 1
         tuned.trials.append(Trial(number, values or as_is(experiment, spaces), found, done.digest, took))
         if asked is not None:
             study.tell(asked, tuned.cost(found))
