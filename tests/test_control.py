@@ -231,7 +231,7 @@ def test_a_control_replaces_that_of_a_published_experiment(tmp_path: Path) -> No
 
 
 def test_a_store_knows_no_run_of_a_control(tmp_path: Path) -> None:
-    """What the class calls elsewhere may have changed, and no digest would tell."""
+    """Code that the class calls elsewhere may have changed, and no digest would tell."""
     found = []
 
     class Found(backwater.Watch):

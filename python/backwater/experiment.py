@@ -90,7 +90,7 @@ def meant(value: Any) -> Any:
 
 @contextlib.contextmanager
 def python_words() -> Iterator[None]:
-    """Within, an error about a change of a scenario is told as it was given in Python, not as `--set`."""
+    """Rewrites errors about a change of a scenario: they name it as it was given in Python, not as `--set`."""
     try:
         yield
     except _core.InputError as error:

@@ -22,7 +22,7 @@ pub(crate) struct Code {
     nanoseconds: AtomicU64,
 }
 
-/// What a callable returns: rate (bit/s), window (bytes) and timer (seconds), each or all of them `None`.
+/// A callable returns a rate (bit/s), a window (bytes) and a timer (seconds). Each may be `None`, and so may all.
 type Returned = Option<(Option<f64>, Option<f64>, Option<f64>)>;
 
 impl Code {

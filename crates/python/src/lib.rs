@@ -202,7 +202,7 @@ impl Run {
     /// Takes the outcome; once, after `wait` has returned true.
     ///
     /// # Errors
-    /// What a control in Python raised.
+    /// The exception that a control in Python raised.
     fn outcome(&self) -> PyResult<Outcome> {
         if let Some(error) = self.code.as_ref().and_then(|code| code.take_error()) {
             return Err(error);

@@ -1,1 +1,1 @@
-"""What every part of the package uses."""
+"""Modules that every part of the package uses."""

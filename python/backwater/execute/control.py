@@ -20,7 +20,7 @@ from backwater.scenario.units import Bytes, Duration, spelled
 EVENTS = ("on_ack", "on_cnp", "on_missed", "on_timeout", "on_timer")
 """Methods by the number of their event."""
 UNKNOWN = "unknown"
-"""Stands for the digest of code that is not there, such as that of an interactive session."""
+"""The digest of a module whose code is not there, such as an interactive session."""
 FIRST = 256
 """Flows that the arrays have room for at first."""
 
@@ -37,7 +37,7 @@ class Hop(NamedTuple):
 
 
 class Set(NamedTuple):
-    """What a control sets. None leaves a value as it is."""
+    """Values that a control sets. None leaves a value as it is."""
 
     rate: float | None = None
     """Rate, bit/s. It is kept between 1 bit/s and the rate of the line."""
@@ -48,7 +48,7 @@ class Set(NamedTuple):
 
 
 class Signals:
-    """What the sender of a flow knows at a call. The same object is used again at the next call."""
+    """Signals that the sender of a flow has at a call. The next call uses the same object."""
 
     __slots__ = (
         "_hops",
@@ -118,7 +118,7 @@ class RateControl:
     switch: str = "dctcp"
     """Scheme whose switches and hosts the control runs on, in `Experiment.of`."""
     every: int | Literal["rtt"] = "rtt"
-    """When `on_ack` is called: once per round trip, or after so many ACKs. 1 is every ACK, which takes long."""
+    """ACKs between calls of `on_ack`, or once per round trip. With 1, every ACK is a call, which takes long."""
     telemetry_bytes: Bytes = 0
     """Wire bytes on every packet for telemetry. `Signals.hops` is there in any case."""
     cnp_interval: Duration | None = None

@@ -19,7 +19,7 @@ HEAD = (
     column("scheme", "cat", None, "the scheme"),
     column("seed", "i64", None, "the seed; null if nothing is drawn"),
 )
-"""Come first. After them come the swept keys."""
+"""These come first, and the swept keys after them."""
 NAMES = tuple(one["name"] for one in HEAD)
 
 

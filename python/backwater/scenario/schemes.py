@@ -13,10 +13,10 @@ class Scheme:
     """A preset: what `scheme = "bfc"` stands for."""
 
     name: str
-    """As a scenario names it."""
+    """Name in a scenario."""
     title: str
     summary: str
-    """What it is, in a sentence or two."""
+    """One or two sentences on the scheme."""
     source: str
     """The publication that it follows."""
 

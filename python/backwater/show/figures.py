@@ -79,7 +79,7 @@ COLOURS = ("#1f5fbf", "#d1571c", "#1c8a5a", "#9b3fb5", "#a97a00", "#0f8fa3", "#c
 MARKERS = "osD^vP*X"
 DPI = 300
 SHOWN_DPI = 130
-"""In a notebook."""
+"""Dots per inch of a figure in a notebook."""
 LOG_FLOWS = 100
 """Above this many active flows their axis is logarithmic."""
 CDF_POINTS = 2000
@@ -184,7 +184,7 @@ given: ContextVar[Sequence[Axes]] = ContextVar("given", default=())
 
 @contextlib.contextmanager
 def into(axes: Sequence[Axes]) -> Iterator[None]:
-    """Within, a figure is drawn into these axes, if there are any."""
+    """Draws figures into these axes, if there are any."""
     token = given.set(axes)
     try:
         yield

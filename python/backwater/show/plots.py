@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """What every figure can be told."""
+    """Options that every figure takes."""
 
     size: str
     """`page`, `column`, or a style of a publisher. Default: that of the style, or `page`."""

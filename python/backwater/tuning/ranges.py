@@ -20,7 +20,7 @@ EXPECTED = "a range such as 0.01..1, 8..128 or 50KB..400KB, perhaps with :log, o
 
 
 class Trial(Protocol):
-    """What a trial of Optuna is asked for."""
+    """The methods of a trial of Optuna that ranges use."""
 
     def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float: ...
     def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int: ...

@@ -23,10 +23,10 @@ WORST = 1e300
 
 @dataclass(frozen=True)
 class Trial:
-    """One set of values, and what came of it."""
+    """One set of values, and its objective."""
 
     number: int
-    """From 1, which has the values of the experiment itself."""
+    """Trials count from 1. The first has the values of the experiment itself."""
     values: dict[str, Any]
     objective: float | None
     """None if its runs have no such number."""

@@ -1,9 +1,10 @@
-//! Control by code outside of the simulator, such as a class in Python. It is called once per round trip or per some ACKs,
-//! gets the signals that HPCC, TIMELY and DCQCN react to, and sets the rate, the window and a timer.
+//! Control by code outside of the simulator, such as a class in Python. The simulator calls it once per round trip or
+//! per some ACKs. It gets the signals that HPCC, TIMELY and DCQCN react to, and sets the rate, the window and a timer.
 //!
 //! ```text
-//! every ACK, every round trip (`every = 0`), a notification, a loss or the timer:  (R, W, timer) = react(signals)
-//! window = W, or Wmax x R / line with `window_follows_rate` ; a packet of L bytes is followed by a gap of 8 L / R
+//! once per round trip (every = 0) or per so many ACKs, at each CNP, loss and expiry:  (R, W, timer) = react(signals)
+//! window = W if it is set, else Wmax x R / line
+//! gap behind a packet of L bytes = 8 L / R
 //! ```
 //!
 //! Starts at `start_rate` of the line. Without a reaction nothing changes: a fixed window at that rate. A change of rate
@@ -75,7 +76,7 @@ pub struct Signals {
     pub site: Site,
 }
 
-/// What a reaction sets. What is absent stays as it is.
+/// Values that a reaction sets. An absent value stays as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Setting {
     /// Rate, bit/s; at least 1 and at most that of the line.
@@ -96,7 +97,7 @@ pub trait Reaction: Debug + Send + Sync {
 #[derive(Clone, Debug, Default)]
 pub struct Reactions(pub Option<Arc<dyn Reaction>>);
 
-/// Two are equal if they are the same code.
+/// Two of these are equal if they are the same code.
 impl PartialEq for Reactions {
     fn eq(&self, other: &Reactions) -> bool {
         match (&self.0, &other.0) {

@@ -83,8 +83,8 @@ impl Extension for Int {
 }
 
 impl Int {
-    /// Compares the records of the hops with those of an earlier packet: bytes queued, bytes sent and nanoseconds since
-    /// then (zero if it came by another path), and the rate of the link, bit/s.
+    /// Yields for each hop the bytes queued, the bytes sent and the nanoseconds since an earlier packet, and the rate of
+    /// the link, bit/s. If the earlier packet came by another path, bytes sent and nanoseconds are zero.
     pub(crate) fn since<'a>(&'a self, before: &'a Int, unit: u64) -> impl Iterator<Item = (u64, u64, u64, f64)> + 'a {
         let same = self.path == before.path && self.count == before.count;
         self.read(HOPS as u8).iter().zip(&before.hops).zip(&self.rates).map(move |((now, then), rate)| {
