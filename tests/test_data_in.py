@@ -157,6 +157,7 @@ def test_hosts_of_a_graph_are_marked_or_named_or_ends() -> None:
 
 def test_edges_may_be_an_array() -> None:
     edges = np.array([[0, 9], [1, 9], [2, 9]])
+    assert topology.from_edges(edges, rate=np.int64(10**9), delay=1e-6)["links"][0]["rate"] == "1 Gbps"
     made = topology.from_edges(edges, rate=np.array([1e9, 2e9, 3e9]), delay="1 us")
     assert (made["hosts"], made["switches"]) == (["0", "1", "2"], ["9"])
     assert [link["rate"] for link in made["links"]] == ["1 Gbps", "2 Gbps", "3 Gbps"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from backwater import _core
@@ -126,7 +127,7 @@ def from_edges(
 
 def each(key: str, value: Any, n: int, base: str) -> list[str]:
     """Returns a quantity for each edge, as text with a unit."""
-    one = value is None or isinstance(value, str | float | int)
+    one = value is None or isinstance(value, str | Real)
     values = [value] * n if one else list(value)
     if len(values) != n:
         raise InputError(f"from_edges: {key} has {len(values)} values: expected one, or one for each of {n} edges")
@@ -146,6 +147,5 @@ def to_networkx(scenario: Mapping[str, Any]) -> networkx.Graph[str]:
     made.add_nodes_from((node["name"], {"host": node["host"]}) for node in network["nodes"])
     for link in network["links"]:
         rate, delay = Quantity(link["rate_bps"], "bps"), Quantity(link["delay_ps"] * 1e-12, "s")
-        a, b = (end if isinstance(end, str) else names[end] for end in (link["a"], link["b"]))
-        made.add_edge(a, b, rate=rate, delay=delay)
+        made.add_edge(names[link["a"]], names[link["b"]], rate=rate, delay=delay)
     return made
