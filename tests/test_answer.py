@@ -103,6 +103,19 @@ def test_one_seed_has_no_interval() -> None:
     ]
 
 
+def test_the_same_value_of_one_seed_is_no_multiple() -> None:
+    values: dict[str, Value] = {"BFC": 19.5, "HPCC": 19.5}
+    assert answer.sentences(page(values))[:2] == [
+        f"No scheme has a lower {WHAT} than another; the lowest is BFC's, 19.5.",
+        "HPCC equals BFC.",
+    ]
+    assert answer.sentences(page({**values, "DCTCP": 39.0}))[:3] == [
+        f"BFC has the lowest {WHAT}: 19.5.",
+        "DCTCP is 2 times as high.",
+        "HPCC equals BFC.",
+    ]
+
+
 def test_what_is_left_out_cannot_win() -> None:
     data = page({"BFC": 19.5, "HPCC": 1.0})
     data["runs"][1]["left_out"] = True

@@ -60,11 +60,14 @@ class Entry:
             return value
         return value + between_words(Estimate(self.known, self.low, self.high))
 
+    @property
+    def has_interval(self) -> bool:
+        return self.low is not None and self.high is not None
+
     def equals(self, other: Entry) -> bool:
-        """Whether the intervals overlap; never so without intervals."""
-        ends = (self.low, self.high, other.low, other.high)
-        if None in ends:
-            return False
+        """Whether the intervals overlap. Without intervals the values have to be the same."""
+        if not (self.has_interval and other.has_interval):
+            return self.known == other.known
         return max(self.low or 0.0, other.low or 0.0) <= min(self.high or 0.0, other.high or 0.0)
 
 
@@ -152,8 +155,9 @@ def verdict(what: str, entries: Sequence[Entry], at: str = "") -> list[str]:
         first = f"{best.name} has the lowest {what}{at}: {best.told()}."
     else:
         lowest = f"the lowest is {best.name}'s, {best.told()}"
-        first = f"No scheme has a lower {what}{at} than another, within the intervals; {lowest}."
-    seedless = [entry for entry in contenders if entry.low is None]
+        within = ", within the intervals" if best.has_interval else ""
+        first = f"No scheme has a lower {what}{at} than another{within}; {lowest}."
+    seedless = [entry for entry in contenders if not entry.has_interval]
     return [
         first,
         *multiples(best, worse),
@@ -167,7 +171,8 @@ def verdict(what: str, entries: Sequence[Entry], at: str = "") -> list[str]:
 def equals(best: Entry, equal: Sequence[Entry]) -> list[str]:
     if not equal:
         return []
-    return [f"{both(names(equal))} {'equals' if len(equal) == 1 else 'equal'} {best.name} within the intervals."]
+    within = " within the intervals" if best.has_interval else ""
+    return [f"{both(names(equal))} {'equals' if len(equal) == 1 else 'equal'} {best.name}{within}."]
 
 
 def multiples(best: Entry, worse: Sequence[Entry], verb: str = "is", how: str = "high") -> list[str]:
