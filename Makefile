@@ -24,6 +24,9 @@ CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 CORES := cargo check --locked -p backwater-types -p backwater-wire -p backwater-dataplane -p backwater-transport -p backwater-nic --no-default-features
 BARE := x86_64-unknown-none
 
+# Schemes that are compiled as a user's own.
+OUTSIDE := $(wildcard python/backwater/mine/templates/*/src/lib.rs tests/data/*/src/lib.rs)
+
 # Kept elsewhere, they are compiled once: TOOLS=DIR.
 TOOLS ?= target/tools
 cargo-deny := 0.20.2
@@ -76,11 +79,12 @@ test-rust: ## unit, property and closed-form tests; the cores without std
 		echo "No $(BARE) to be had: this showed only that the cores name nothing of std, not that nothing below them does."; fi
 
 test-python: $(VENV)/.module ## command line, API, report in a browser
-	$(BIN)/pytest $(WORKERS)
+	BACKWATER_SCHEMES= $(BIN)/pytest $(WORKERS)
 
 test-long: setup ## statistics and sweeps that take longer
 	cargo test --workspace --locked --release -- --include-ignored
-	$(BIN)/pytest $(WORKERS) -m "long or not long"
+	cargo test -p backwater-mine --locked --test schemes
+	BACKWATER_SCHEMES= $(BIN)/pytest $(WORKERS) -m "long or not long"
 
 fuzz: ## every parser with mutations of valid texts and frames; FUZZ=executions
 	FUZZ=$(FUZZ) cargo test -p backwater-scenario --locked --test fuzz -- --ignored --nocapture
@@ -105,6 +109,7 @@ lint: lint-rust lint-python ## formatting and lints, Rust and Python
 
 lint-rust:
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check $(OUTSIDE)
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 lint-python: $(VENV)/.packages
@@ -127,6 +132,7 @@ sbom: $(TOOLS)/bin/cargo-cyclonedx $(TOOLS)/python $(VENV)/.packages ## bills of
 
 format: $(VENV)/.packages ## format everything
 	cargo fmt --all
+	rustfmt --edition 2024 $(OUTSIDE)
 	$(BIN)/ruff format python tests tools
 	$(BIN)/ruff check --fix python tests tools
 

@@ -20,6 +20,9 @@ pub fn check(scenario: &Scenario, hosts: usize) -> Result<(), String> {
         Transport::Callback => {
             return Err("host.transport = \"callback\": a control in Python runs in the simulator only".into());
         }
+        Transport::Mine(_) => {
+            return Err("host.transport: a transport of your own runs in the simulator only".into());
+        }
         Transport::Hpcc => Some(("hpcc", "telemetry")),
         Transport::Pint => Some(("pint", "telemetry")),
         Transport::Expresspass => Some(("expresspass", "credits")),

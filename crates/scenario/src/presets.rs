@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::document::{Node, Place, Table, Value};
 use crate::merge::{merge, path};
-use backwater_schemes::registry::{FORMER_NAMES, PRESETS};
+use backwater_schemes::registry::{FORMER_NAMES, all_presets};
 
 /// A scheme as `backwater list schemes` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -61,7 +61,7 @@ pub(crate) fn rename_in(node: &mut Node, names_a_scheme: bool) {
 
 /// Names of schemes.
 pub(crate) fn names() -> Vec<&'static str> {
-    PRESETS.iter().map(|(name, _)| *name).collect()
+    all_presets().map(|(name, _)| name).collect()
 }
 
 /// Returns the keys that a profile lays over those of `scheme`, common ones and then the scheme's; `None` for an
@@ -84,7 +84,7 @@ struct Preset {
 
 fn presets() -> &'static [Preset] {
     static ALL: OnceLock<Vec<Preset>> = OnceLock::new();
-    ALL.get_or_init(|| PRESETS.iter().map(|(name, text)| parse(name, text, "preset")).collect())
+    ALL.get_or_init(|| all_presets().map(|(name, text)| parse(name, text, "preset")).collect())
 }
 
 fn parse(name: &'static str, text: &str, kind: &str) -> Preset {

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::document::{Node, Place, Value};
 use crate::error::Error;
 use crate::flow_list;
-use crate::model::{Scenario, Sizes, Workload};
+use crate::model::{Scenario, Sizes, Switch, Workload};
 use crate::sizes::{self, read_text};
 use crate::validate::{self, Lists};
 use crate::{presets, schema, structure};
@@ -34,6 +34,9 @@ pub(crate) fn resolve(mut document: Node, dir: &Path) -> Result<Scenario, Error>
     let mut scenario = type_of(&document)?;
     let lists = read_files(&document, &mut scenario, dir)?;
     validate::check(&document, &scenario, &lists)?;
+    scenario.host.settle();
+    let regions = scenario.region.iter_mut().map(|region| &mut region.switch);
+    regions.chain([&mut scenario.switch]).for_each(Switch::settle);
     Ok(scenario)
 }
 

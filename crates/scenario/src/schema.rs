@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::expect::grammar;
 use crate::model::Scenario;
 use crate::seeds;
+use backwater_schemes::mine::{self, Part, Role};
 
 /// Keys of a file that belong to the plan; they are removed before a run is typed.
 pub(crate) const PLAN_KEYS: [&str; 11] = [
@@ -35,6 +36,9 @@ pub(crate) const COMPUTE: &str = "compute";
 /// Names of scales, smallest first.
 pub(crate) const SCALES: [&str; 3] = ["smoke", "quick", "paper"];
 
+/// Definitions whose values are names of parts of schemes.
+const PARTS: [&str; 3] = ["Transport", "Assignment", "Backpressure"];
+
 /// Returns the schema of one run with every key that a file may have, for the structure check.
 pub(crate) fn of_runs() -> &'static Json {
     static SCHEMA: OnceLock<Json> = OnceLock::new();
@@ -43,8 +47,41 @@ pub(crate) fn of_runs() -> &'static Json {
         let properties = schema["properties"].as_object_mut().expect("a struct has properties");
         properties.extend(PLAN_KEYS.iter().map(|key| (key.to_string(), of_plan_key(key))));
         schema["$defs"].as_object_mut().expect("the model has definitions").extend(grammar::definitions());
+        PARTS.iter().for_each(|name| one_of(&mut schema["$defs"][name]));
+        mine::parts().iter().for_each(|part| add(&mut schema, part));
         schema
     })
+}
+
+/// Names of parts are alternatives of which one holds. The derived schema says that one or more do, because a name of
+/// the user's own has no schema of its own.
+fn one_of(names: &mut Json) {
+    let names = names.as_object_mut().expect("a schema is an object");
+    let choices = names.remove("anyOf").expect("a name is one of several");
+    names.insert("oneOf".into(), choices);
+}
+
+/// Adds a part of a scheme of the user's own: its name, and its table `mine.NAME`.
+fn add(schema: &mut Json, part: &Part) {
+    let (names, at) = match part.role {
+        Role::Transport => ("Transport", "Host"),
+        Role::Assignment => ("Assignment", "Switch"),
+        Role::Backpressure => ("Backpressure", "Switch"),
+    };
+    let definitions = schema["$defs"].as_object_mut().expect("the model has definitions");
+    let choices = definitions[names]["oneOf"].as_array_mut().expect("a name is one of several");
+    choices.push(json!({ "description": part.about, "type": "string", "const": part.name }));
+    let mut table = part.schema();
+    let fields = table.as_object_mut().expect("a table has keys");
+    if let Some(Json::Object(own)) = fields.remove("$defs") {
+        definitions.extend(own);
+    }
+    fields.retain(|key, _| key != "$schema" && key != "title");
+    let empty = json!({ "type": "object", "properties": {}, "additionalProperties": false });
+    let properties = definitions[at]["properties"].as_object_mut().expect("a struct has properties");
+    let tables = properties.entry("mine").or_insert(empty);
+    tables["description"] = "Parameters of schemes of your own, by name.".into();
+    tables["properties"][part.table()] = table;
 }
 
 /// Makes the schema of a whole scenario file, for editors and for the documentation.

@@ -174,7 +174,7 @@ macro_rules! any_carried {
             const STAMPED: bool = true;
 
             fn port(link: &LinkShape) -> $port {
-                $(if link.transport == Transport::$name as u8 {
+                $(if link.transport == Transport::$name.number() {
                     return $port::$name(<<control::$name as Control>::Extension as Extension>::port(link));
                 })*
                 $port::Nothing

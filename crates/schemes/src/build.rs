@@ -88,7 +88,7 @@ impl Network<'_> {
             hrtt: table.hrtt(),
             elided: elided(table, (site.name, site.layer), &around),
             nic_rate: site.nic_rate,
-            transport: self.host.transport as u8,
+            transport: self.host.transport.number(),
             int_unit: self.host.int_unit(self.fastest_nic),
             credits: self.credits(),
             pint: PintShape::default(),

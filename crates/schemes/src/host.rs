@@ -36,7 +36,7 @@ pub trait ExtensionVisitor {
 }
 
 /// Properties that a transport states: closed forms, and facts that scenarios are checked against.
-pub(crate) trait Stated {
+pub trait Stated {
     /// See [`ClosedForm::startup`].
     fn startup(&self, host: &Host, path: &IdlePath) -> Duration;
     /// See [`ClosedForm::starts_paced`].
@@ -170,11 +170,27 @@ macro_rules! transports {
             $($(#[$doc])* $name,)*
             $($(#[$own_doc])* $own,)*
             $($(#[$other_doc])* $other,)*
+            /// A transport of the user's own.
+            #[serde(untagged)]
+            #[schemars(skip)]
+            Mine(Mine),
         }
 
         impl Transport {
-            /// Every transport.
+            /// Every transport of the registry.
             pub const ALL: &[Transport] = &[$(Transport::$name,)* $(Transport::$own,)* $(Transport::$other,)*];
+
+            /// Number of the transport, by which ports know the metadata of its packets ([`LinkShape::transport`]).
+            pub const fn number(self) -> u8 {
+                #[allow(clippy::enum_variant_names)]
+                enum Number { $($name,)* $($own,)* $($other,)* Mine }
+                match self {
+                    $(Transport::$name => Number::$name as u8,)*
+                    $(Transport::$own => Number::$own as u8,)*
+                    $(Transport::$other => Number::$other as u8,)*
+                    Transport::Mine(_) => Number::Mine as u8,
+                }
+            }
         }
 
         /// Hosts: their transport, and the parameters of each transport.
@@ -233,6 +249,10 @@ macro_rules! transports {
                 #[doc = concat!("Used when `transport = \"", stringify!($other_table), "\"`.")]
                 pub $other_table: $other_params,
             )*
+            /// Parameters of transports of the user's own.
+            #[serde(skip_serializing_if = "MineTables::is_empty")]
+            #[schemars(skip)]
+            pub mine: MineTables,
         }
 
         impl Default for Host {
@@ -257,6 +277,7 @@ macro_rules! transports {
                     $($($table: Default::default(),)?)*
                     $($own_table: Default::default(),)*
                     $($other_table: Default::default(),)*
+                    mine: MineTables::default(),
                 }
             }
         }
@@ -271,7 +292,7 @@ macro_rules! transports {
                 $($(self.$table.check().map_err(|wrong| wrong.within(stringify!($table)))?;)?)*
                 $(self.$own_table.check().map_err(|wrong| wrong.within(stringify!($own_table)))?;)*
                 $(self.$other_table.check().map_err(|wrong| wrong.within(stringify!($other_table)))?;)*
-                Ok(())
+                self.mine.check().map_err(|wrong| wrong.within("mine"))
             }
 
             /// Properties that the transport states, and the name of its table if it has one.
@@ -283,6 +304,7 @@ macro_rules! transports {
                     })*
                     $(Transport::$own => (stringify!($own_table), Box::new(Of::<control::$own>(self.$own_table.clone()))),)*
                     $(Transport::$other => (stringify!($other_table), Box::new(self.$other_table.clone())),)*
+                    Transport::Mine(mine) => (mine.part().key(), self.mine.stated(mine)),
                 }
             }
 
@@ -304,6 +326,7 @@ macro_rules! transports {
                         AnyCarryingParams::$own(<control::$own as Control>::at(&self.$own_table, site))
                     })),)*
                     $(Transport::$other => None,)*
+                    Transport::Mine(_) => None,
                     _ => Some(visitor.control::<AnyControl>(|site| self.control(site).expect("it is one"))),
                 }
             }

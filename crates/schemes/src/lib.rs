@@ -10,6 +10,8 @@ mod any_control;
 pub mod build;
 pub mod conventions;
 mod host;
+pub mod mine;
+pub mod mine_planes;
 mod nic;
 mod pausing;
 pub mod planes;
@@ -20,7 +22,8 @@ pub mod window;
 
 pub use build::Network;
 pub use conventions::{AckClass, Compat, Conventions, DownQueues, Hosts, Losses, Memory, Paths, Reroutes, Ties, Time};
-pub use host::{ExtensionVisitor, LossRecovery, Visitor};
+pub use host::{ExtensionVisitor, LossRecovery, Stated, Visitor};
+pub use mine::{Mine, MineTables};
 pub use pausing::PausedBy;
 pub use planes::{AnySwitch, Product};
 pub use registry::{

@@ -17,7 +17,7 @@ impl Network<'_> {
     /// Sets up a NIC at its place, on a switch of this table.
     pub fn nic(&self, table: &Switch, site: &NicSite) -> NicSetup {
         let int_unit = self.host.int_unit(self.fastest_nic);
-        let transport = self.host.transport as u8;
+        let transport = self.host.transport.number();
         let link = LinkShape { transport, int_unit, credits: self.credits(), ..LinkShape::new(site.rate) };
         NicSetup {
             host: site.host,

@@ -1,6 +1,7 @@
 //! Products: the combinations of assignment and backpressure that make a switch, and their types.
 
 use crate::conventions::Memory;
+use crate::mine_planes;
 use crate::registry::{Backpressure, Switch as Table};
 use crate::switch::{Assignment, Scheduler};
 use backwater_dataplane::policy::recirculating::RecirculatingParams;
@@ -15,6 +16,7 @@ use backwater_dataplane::{
     PerFlow, Pfc, PfcInterop, PfcParams, Recirculating, Shape, Single, SingleFifo, Stochastic, Switch,
 };
 use backwater_types::Extension;
+use std::any::TypeId;
 
 /// A data plane that can be built from the shape of a switch and its table of parameters.
 pub trait Build: DataPlane {
@@ -162,6 +164,11 @@ products! {
     BfcFlowId: Dynamic, PerFlow => BfcByFlow, by_flow;
 }
 
+/// Combinations of assignment and backpressure that are accepted: those of the list, and those of the user's own.
+pub fn accepted() -> impl Iterator<Item = (Assignment, Backpressure)> {
+    PRODUCTS.iter().copied().chain(mine_planes::combinations())
+}
+
 /// Properties beside the two names by which a product is chosen.
 #[derive(Clone, Copy, Debug)]
 struct Traits {
@@ -200,6 +207,10 @@ impl Product {
 /// # Panics
 /// On products that the scenario reader refuses.
 pub fn any<E: Extension>(memory: Memory, shape: &Shape, table: &Table) -> AnySwitch<E> {
+    if let Some(product) = mine_planes::product(table) {
+        let made = (product.boxed)(TypeId::of::<E>(), shape, table);
+        return *made.downcast().expect("a product is built for the extension that is asked for");
+    }
     let beside = shape.ports.iter().any(|port| port.pfc_only);
     Product::of(memory, table, beside)
         .unwrap_or_else(|| panic!("{:?} does not go with {:?}", table.assignment, table.backpressure))

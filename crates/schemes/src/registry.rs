@@ -7,6 +7,7 @@
 use crate::any_control::{any_carried, any_control, of_each};
 use crate::conventions::AckClass;
 use crate::host::{ExtensionVisitor, LossRecovery, Of, Stated, Visitor, transports};
+use crate::mine::{self, Mine, MineTables};
 use crate::pausing::{by_flow, nothing};
 use crate::switch::{Assignment, LoadBalancing, Scheduler, WhenPaused, backpressures};
 use crate::window::Window;
@@ -87,6 +88,15 @@ transports! {
 }
 
 impl Host {
+    /// Completes the table of a transport of the user's own, and drops those of others.
+    pub fn settle(&mut self) {
+        let used = match self.transport {
+            Transport::Mine(mine) => Some(mine),
+            _ => None,
+        };
+        self.mine.settle(used);
+    }
+
     /// Transport of the flows. `line-rate` with a cap on bytes in flight is `window`.
     pub fn paced(&self) -> Transport {
         match (self.transport, self.window) {
@@ -177,7 +187,12 @@ macro_rules! presets {
 pub const FORMER_NAMES: &[(&str, &str)] =
     &[("hpcc-pfc", "hpcc-nopfc"), ("hpcc-pfc+sfq", "hpcc-nopfc+sfq"), ("hpcc-pfc+dqa", "hpcc-nopfc+dqa")];
 
-/// Name and text of every scheme, in the order of lists.
+/// Name and text of every scheme, in the order of lists: those of the registry, and those of the user's own.
+pub fn all_presets() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PRESETS.iter().chain(mine::presets()).copied()
+}
+
+/// Name and text of every scheme of the registry.
 pub const PRESETS: &[(&str, &str)] = presets! {
     "bfc"
     "bfc-flow-id"

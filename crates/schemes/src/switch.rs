@@ -1,7 +1,8 @@
 //! Configuration of switches: five choices, each with its parameters. The tables of backpressures come from the list in
 //! [`registry`](crate::registry).
 
-use crate::registry::Switch;
+use crate::mine::Mine;
+use crate::registry::{Backpressure, Switch};
 use backwater_types::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,16 +18,21 @@ macro_rules! backpressures {
         #[serde(rename_all = "kebab-case")]
         pub enum Backpressure {
             $($(#[$doc])* $name,)*
+            /// A backpressure of the user's own.
+            #[serde(untagged)]
+            #[schemars(skip)]
+            Mine(Mine),
         }
 
         impl Backpressure {
-            /// Every backpressure.
+            /// Every backpressure of the registry.
             pub const ALL: &[Backpressure] = &[$(Backpressure::$name),*];
 
             /// Table in `[switch]`, if the backpressure has one of its own.
             pub const fn table(self) -> Option<&'static str> {
                 let name = match self {
                     $(Backpressure::$name => concat!($(stringify!($table))?),)*
+                    Backpressure::Mine(_) => "mine",
                 };
                 if name.is_empty() { None } else { Some(name) }
             }
@@ -83,6 +89,10 @@ macro_rules! backpressures {
                 $(#[$table_doc])*
                 pub $table: $params,
             )?)*
+            /// Parameters of assignments and backpressures of the user's own.
+            #[serde(skip_serializing_if = "MineTables::is_empty")]
+            #[schemars(skip)]
+            pub mine: MineTables,
         }
 
         impl Default for Switch {
@@ -106,6 +116,7 @@ macro_rules! backpressures {
                     drop_notice: false,
                     when_paused: WhenPaused::Hold,
                     $($($table: Default::default(),)?)*
+                    mine: MineTables::default(),
                 }
             }
         }
@@ -115,6 +126,7 @@ macro_rules! backpressures {
             pub fn pausing(&self) -> Pausing<'_> {
                 match self.backpressure {
                     $(Backpressure::$name => { $($pausing(self))? $(Pauses::pausing(&self.$table))? })*
+                    Backpressure::Mine(mine) => self.mine.pausing(mine),
                 }
             }
 
@@ -124,7 +136,7 @@ macro_rules! backpressures {
             /// If a value is out of its range.
             pub fn check_tables(&self) -> Result<(), OutOfRange> {
                 $($(self.$table.check().map_err(|wrong| wrong.within(stringify!($table)))?;)?)*
-                Ok(())
+                self.mine.check().map_err(|wrong| wrong.within("mine"))
             }
         }
     };
@@ -133,6 +145,19 @@ macro_rules! backpressures {
 pub(crate) use backpressures;
 
 impl Switch {
+    /// Completes the tables of an assignment and a backpressure of the user's own, and drops those of others.
+    pub fn settle(&mut self) {
+        let assignment = match self.assignment {
+            Assignment::Mine(mine) => Some(mine),
+            _ => None,
+        };
+        let backpressure = match self.backpressure {
+            Backpressure::Mine(mine) => Some(mine),
+            _ => None,
+        };
+        self.mine.settle(assignment.into_iter().chain(backpressure));
+    }
+
     /// Assignment that is built: `single` with several groups is one FIFO for each priority.
     pub fn built_as(&self) -> Assignment {
         match self.assignment {
@@ -180,6 +205,10 @@ pub enum Assignment {
     /// Homa's unscheduled packets by BFC's dynamic assignment, to as many queues as they have levels. Scheduled packets
     /// as with `priority`, below all of these (BFC, appendix A.2).
     HomaDynamic,
+    /// An assignment of the user's own.
+    #[serde(untagged)]
+    #[schemars(skip)]
+    Mine(Mine),
 }
 
 /// Scheduler: which queue of a port is served, among those that hold data and are not paused.

@@ -72,7 +72,9 @@ impl<'a> Simulation<'a> {
 
     fn partitions(&self) -> Vec<Box<dyn Partition>> {
         let setup = &self.setup();
-        let own = backwater_engines_published::build(setup).or_else(|| backwater_engines_compat::build(setup));
+        let own = backwater_engines_published::build(setup)
+            .or_else(|| backwater_engines_compat::build(setup))
+            .or_else(|| backwater_engines_any::mine::compiled(setup));
         own.unwrap_or_else(|| backwater_engines_any::build(setup, &|| None))
     }
 

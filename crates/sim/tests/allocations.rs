@@ -6,6 +6,9 @@
 
 #[path = "engine/common/scenarios.rs"]
 mod scenarios;
+#[allow(dead_code, reason = "the engine's tests use the rest")]
+#[path = "engine/under_test.rs"]
+mod under_test;
 
 use backwater_dataplane::{
     Bfc, BfcExtended, BfcParams, Composed, DataPlane, Departed, Dynamic, FlowSail, FlowSailParams, Policy, PortShape,

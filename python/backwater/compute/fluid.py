@@ -1,7 +1,7 @@
 """Processor sharing at one link, as a fluid: at every instant, each active flow gets an equal share of the rate.
 
 All flows get the same service. So they leave in the order of their size plus the service that each flow had received
-when they arrived. A heap of these sums has the next departure on top (`crates/python/src/fluid.rs`).
+when they arrived. A heap of these sums has the next departure on top (`crates/bindings/src/fluid.rs`).
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ mod workload;
 
 use std::collections::{HashMap, HashSet};
 
+use backwater_schemes::mine;
 use backwater_types::Bytes;
 
 use crate::document::Node;
@@ -99,6 +100,11 @@ pub(crate) fn check_scheme(name: &str) -> Result<(), String> {
     let names = presets::names();
     if names.contains(&name) {
         return Ok(());
+    }
+    if name.starts_with(mine::PREFIX) {
+        let built: Vec<&str> = mine::presets().iter().map(|(name, _)| *name).collect();
+        let built = if built.is_empty() { "none is built for this version".into() } else { built.join(", ") };
+        return Err(format!("unknown scheme; expected one that `backwater build-scheme` has built: {built}"));
     }
     Err(format!("unknown scheme; {}", expected(name, &names, "backwater list schemes")))
 }

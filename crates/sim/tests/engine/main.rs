@@ -38,3 +38,4 @@ mod tcp;
 mod ties;
 mod timers;
 mod traffic_statistics;
+mod under_test;

@@ -83,13 +83,13 @@ pub struct Site {
 impl Site {
     /// Rounds a rate to the precision in which it is kept, bit/s.
     #[inline(always)]
-    fn kept(&self, rate: f64) -> f64 {
+    pub fn kept(&self, rate: f64) -> f64 {
         if self.whole { rate as u64 as f64 } else { rate }
     }
 
     /// Returns the window in proportion to the rate, payload bytes; no window stays none.
     #[inline(always)]
-    fn window_at(&self, rate: f64) -> u64 {
+    pub fn window_at(&self, rate: f64) -> u64 {
         if rate == self.line_rate || self.window == u64::MAX {
             return self.window;
         }
@@ -101,7 +101,7 @@ impl Site {
 
     /// Time from the start of a packet of `wire` bytes to the next at this rate; zero at line rate.
     #[inline(always)]
-    fn gap_at(&self, rate: f64, wire: u64) -> Duration {
+    pub fn gap_at(&self, rate: f64, wire: u64) -> Duration {
         if rate == self.line_rate { Duration::ZERO } else { self.time_at(rate, wire) }
     }
 
@@ -109,13 +109,13 @@ impl Site {
     /// which the flow keeps. In the HPCC simulator the time at `rate`, also where the flow is not paced and keeps no
     /// gap.
     #[inline(always)]
-    fn moving_gap(&self, rate: f64, wire: u64, gap: impl FnOnce() -> Duration) -> Duration {
+    pub fn moving_gap(&self, rate: f64, wire: u64, gap: impl FnOnce() -> Duration) -> Duration {
         if self.whole { self.time_at(rate, wire) } else { gap() }
     }
 
     /// Transmission time of `wire` bytes at this rate.
     #[inline(always)]
-    fn time_at(&self, rate: f64, wire: u64) -> Duration {
+    pub fn time_at(&self, rate: f64, wire: u64) -> Duration {
         if self.whole {
             return whole_ns(wire, rate);
         }

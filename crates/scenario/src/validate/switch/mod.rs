@@ -10,7 +10,7 @@ mod pfc;
 
 use std::collections::BTreeSet;
 
-use backwater_schemes::planes::PRODUCTS;
+use backwater_schemes::planes::accepted;
 use backwater_types::{Bytes, Duration, Ranges, TIMER_MAX};
 
 use super::{Doc, Net};
@@ -125,7 +125,7 @@ fn check_combination(part: &Part) -> Result<(), Error> {
     let switch = part.switch;
     let refuse = |problem: &str| Err(part.wrong("backpressure", problem));
     match (switch.assignment, switch.grain()) {
-        _ if PRODUCTS.contains(&(switch.assignment, switch.backpressure)) => Ok(()),
+        _ if accepted().any(|one| one == (switch.assignment, switch.backpressure)) => Ok(()),
         (Assignment::PerFlow, Grain::Queue) => refuse(
             "not with assignment = \"per-flow\": BFC's frames name queues by number, and per-flow queues have none; \
              expected assignment = \"dynamic\", \"stochastic\" or \"single\", or backpressure = \"none\" or \"per-flow\"",
@@ -155,8 +155,8 @@ fn check_combination(part: &Part) -> Result<(), Error> {
              together; expected assignment = \"flowsail\", or another backpressure",
         ),
         (assignment, _) => {
-            let fitting = PRODUCTS.iter().filter(|(_, other)| *other == switch.backpressure);
-            let words: BTreeSet<String> = fitting.map(|(assignment, _)| word(assignment)).collect();
+            let fitting = accepted().filter(|(_, other)| *other == switch.backpressure);
+            let words: BTreeSet<String> = fitting.map(|(assignment, _)| word(&assignment)).collect();
             let words: Vec<String> = words.into_iter().collect();
             refuse(&format!(
                 "not with assignment = {}; expected assignment = {}",
@@ -239,7 +239,7 @@ fn check_groups(part: &Part) -> Result<(), Error> {
     })?;
     let (groups, queues) = (u16::from(groups), switch.data_queues());
     // With several groups queues are built as another assignment.
-    let built = PRODUCTS.contains(&(switch.built_as(), switch.backpressure));
+    let built = accepted().any(|one| one == (switch.built_as(), switch.backpressure));
     match (switch.assignment, switch.grain()) {
         (Assignment::Flowsail, _) => {
             let even = queues % groups == 0 && queues / groups >= 2;
@@ -250,7 +250,7 @@ fn check_groups(part: &Part) -> Result<(), Error> {
             })
         }
         (Assignment::Single, _) if built => Ok(()),
-        (Assignment::Stochastic, _)
+        (Assignment::Stochastic | Assignment::Mine(_), _)
         | (Assignment::Dynamic, Grain::Nothing | Grain::Port | Grain::Class | Grain::Queue) => {
             part.need(groups <= queues, "priority_groups", || {
                 format!("expected at most the {queues} data queues, one for each group")

@@ -5,6 +5,7 @@
 
 use crate::common::{row, run, scenario};
 use crate::conformance::registry::{NOTHING, Subject, all, each, schemes, transports};
+use crate::under_test;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::BufferSize;
 use backwater_sim::measure::ideal::Ideal;
@@ -153,7 +154,7 @@ fn a_handshake_takes_a_round_trip() {
         .map(|subject| subject.with("host.tcp.handshake = true").with("host.tcp.connections = \"per-flow\""))
         .filter(|subject| subject.scenario(NOTHING).host.startup(&ONE_PACKET) > Duration::ZERO)
         .collect();
-    assert!(!opening.is_empty());
+    assert!(!opening.is_empty() || !under_test::ALL);
     each(subjects(opening), |subject| {
         SIZES.iter().for_each(|bytes| check(subject, &[(100, 1000), (100, 1000)], *bytes));
     });

@@ -1,8 +1,8 @@
 //! Registered schemes and transports, as first lines of scenario files.
 
+use crate::under_test;
 use backwater_scenario::model::Backpressure;
 use backwater_scenario::{Error, Scenario, load_str, scenario_schema};
-use backwater_schemes::Transport;
 use backwater_schemes::registry::PRESETS;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -20,6 +20,7 @@ impl Subject {
     /// Returns the scenario with `rest` below the keys; `Err` if they do not fit together.
     pub fn load(&self, rest: &str) -> Result<Scenario, Error> {
         let text = format!("{}{rest}", self.top);
+        under_test::ready();
         Ok(load_str(&text, Path::new("."), "test", &[], None)?.runs.remove(0).scenario)
     }
 
@@ -34,9 +35,13 @@ impl Subject {
     }
 }
 
-/// Returns every scheme as it ships.
+/// Returns every scheme under test as it ships.
 pub fn schemes() -> Vec<Subject> {
-    PRESETS.iter().map(|(name, _)| Subject { name: name.to_string(), top: format!("scheme = \"{name}\"\n") }).collect()
+    under_test::schemes().into_iter().map(named).collect()
+}
+
+fn named(scheme: &str) -> Subject {
+    Subject { name: scheme.to_string(), top: format!("scheme = \"{scheme}\"\n") }
 }
 
 /// Returns every scheme in every profile that supports it.
@@ -48,20 +53,22 @@ pub fn profiled() -> Vec<Subject> {
         let inside = schemes().into_iter().map(|scheme| scheme.with(&format!("compat = {profile}")));
         let before = subjects.len();
         subjects.extend(inside.filter(|subject| subject.load(NOTHING).is_ok()));
-        assert!(subjects.len() > before, "the profile {profile} is for some scheme");
+        assert!(subjects.len() > before || !under_test::ALL, "the profile {profile} is for some scheme");
     }
     subjects
 }
 
-/// Returns every transport over each kind of backpressure that it supports, on the switches of the first scheme that
+/// Returns every transport under test over each kind of backpressure that it supports, on the switches of the first scheme that
 /// allows it.
 pub fn transports() -> Vec<Subject> {
     let mut subjects = Vec::new();
-    for transport in Transport::ALL {
-        let key = format!("host.transport = {}", serde_json::to_string(transport).expect("a name"));
+    let registered = PRESETS.iter().map(|(name, _)| *name);
+    let switches: Vec<&str> = under_test::schemes().into_iter().chain(registered).collect();
+    for transport in under_test::transports() {
+        let key = format!("host.transport = {}", serde_json::to_string(&transport).expect("a name"));
         let mut over: Vec<Backpressure> = Vec::new();
-        for scheme in schemes() {
-            let subject = scheme.with("host.nic_marks = false").with(&key);
+        for scheme in &switches {
+            let subject = named(scheme).with("host.nic_marks = false").with(&key);
             // Metadata may make packets longer than a quantum.
             let wide = subject.with("switch.quantum = \"2 KB\"");
             let subject = if subject.load(NOTHING).is_ok() { subject } else { wide };

@@ -23,7 +23,8 @@ fn tolerance(scenario: &Scenario) -> f64 {
         | Assignment::Stochastic
         | Assignment::Class
         | Assignment::Priority
-        | Assignment::HomaDynamic => 1.0 / 3.0,
+        | Assignment::HomaDynamic
+        | Assignment::Mine(_) => 1.0 / 3.0,
     }
 }
 

@@ -1,8 +1,7 @@
 //! Stop and go: a switch stops a neighbour with too much data in its buffer, and restarts it once little of that is
 //! left.
 //!
-//! The worked example of CONTRIBUTING.md: the smallest complete backpressure. Source: the Xon and Xoff of IEEE 802.3x,
-//! with both thresholds fixed.
+//! Source: the Xon and Xoff of IEEE 802.3x, with both thresholds fixed.
 //!
 //! ```text
 //! on enqueue:  bytes[ingress] += wire ; above `stop`, send PAUSE once
@@ -11,21 +10,18 @@
 //!
 //! Parameters: `stop` and `go`, wire bytes from one ingress port in the buffer.
 
-use backwater_dataplane::queues::Queues;
-use backwater_dataplane::{Backpressure, Grain, Meta, PausedPorts, Pauses, Pausing, Refresh, Resident, Shape};
-use backwater_types::{Bytes, ControlFrame, Duration, Instant, OutOfRange, Packet, PortId, QueueId, Ranges};
+use backwater::Scheme;
+use backwater::dataplane::queues::Queues;
+use backwater::dataplane::{Backpressure, Grain, Meta, PausedPorts, Pauses, Pausing, Refresh, Resident, Shape};
+use backwater::parts::{BackpressurePart, LineRate, SingleFifo, Stochastic};
+use backwater::types::{Bytes, ControlFrame, Duration, Instant, OutOfRange, Packet, PortId, QueueId, Ranges};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-extern crate alloc;
-use alloc::string::String;
-use alloc::vec::Vec;
-use alloc::{format, vec};
-#[cfg(feature = "schema")]
-use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
-
-/// Parameters of stop and go.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
-pub struct StopAndGoParams {
+/// Parameters, in the table `[switch.mine.my_backpressure]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MyBackpressureParams {
     /// Bytes in the buffer above which their ingress is stopped.
     pub stop: Bytes,
     /// Bytes in the buffer at or below which a stopped ingress restarts.
@@ -34,20 +30,20 @@ pub struct StopAndGoParams {
     pub refresh: Duration,
 }
 
-impl Default for StopAndGoParams {
-    fn default() -> StopAndGoParams {
-        StopAndGoParams { stop: Bytes(200_000), go: Bytes(100_000), refresh: Duration::from_us(100) }
+impl Default for MyBackpressureParams {
+    fn default() -> MyBackpressureParams {
+        MyBackpressureParams { stop: Bytes(200_000), go: Bytes(100_000), refresh: Duration::from_us(100) }
     }
 }
 
-impl Ranges for StopAndGoParams {
+impl Ranges for MyBackpressureParams {
     fn check(&self) -> Result<(), OutOfRange> {
         OutOfRange::unless(self.go < self.stop, "go", &format!("less than stop = {}", self.stop))
     }
 }
 
 /// Properties of the pauses: each holds a port, and is repeated.
-impl Pauses for StopAndGoParams {
+impl Pauses for MyBackpressureParams {
     fn pausing(&self) -> Pausing<'_> {
         Pausing { refresh: self.refresh, ..Pausing::of(Grain::Port) }
     }
@@ -55,7 +51,7 @@ impl Pauses for StopAndGoParams {
 
 /// Buffered bytes of one switch, by ingress.
 #[derive(Clone, Debug)]
-pub struct StopAndGo {
+pub struct MyBackpressure {
     stop: u64,
     go: u64,
     ports: Vec<Ingress>,
@@ -74,14 +70,14 @@ impl Ingress {
     }
 }
 
-impl<Q: Queues> Backpressure<Q> for StopAndGo {
-    type Params = StopAndGoParams;
+impl<Q: Queues> Backpressure<Q> for MyBackpressure {
+    type Params = MyBackpressureParams;
     /// A stopped port holds all its data, as with PFC.
     type Upstream = PausedPorts;
 
-    fn new(params: &StopAndGoParams, shape: &Shape) -> StopAndGo {
+    fn new(params: &MyBackpressureParams, shape: &Shape) -> MyBackpressure {
         let ports = shape.ports.len();
-        StopAndGo {
+        MyBackpressure {
             stop: params.stop.0,
             go: params.go.0,
             ports: vec![Ingress::default(); ports],
@@ -89,7 +85,7 @@ impl<Q: Queues> Backpressure<Q> for StopAndGo {
         }
     }
 
-    fn upstream(_params: &StopAndGoParams, _shape: &Shape) -> PausedPorts {
+    fn upstream(_params: &MyBackpressureParams, _shape: &Shape) -> PausedPorts {
         PausedPorts::default()
     }
 
@@ -159,5 +155,65 @@ impl<Q: Queues> Backpressure<Q> for StopAndGo {
             }
         }
         Ok(())
+    }
+}
+
+impl<Q: Queues> BackpressurePart<Q> for MyBackpressure {
+    const NAME: &'static str = "mine/my_backpressure";
+}
+
+/// The scheme: switches with one FIFO per port, or with a queue for each hash of a flow, and senders without control.
+pub fn scheme() -> Scheme {
+    Scheme::new("mine/my_backpressure", include_str!("../preset.toml"))
+        .backpressure::<MyBackpressureParams>("mine/my_backpressure", "Per ingress port, with fixed thresholds.")
+        .switch::<SingleFifo, MyBackpressure>()
+        .switch::<Stochastic<1>, MyBackpressure>()
+        .engine::<LineRate, SingleFifo, MyBackpressure>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backwater::dataplane::{Composed, DataPlane, PortShape, Readings, Switch};
+    use backwater::types::{BitsPerSec, Kind};
+
+    const WIRE: u16 = 1000;
+
+    fn switch() -> Switch<Composed<SingleFifo, MyBackpressure>> {
+        let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
+        let params = MyBackpressureParams { stop: Bytes(5_000), go: Bytes(2_000), ..MyBackpressureParams::default() };
+        Switch::new(&Shape::new(vec![port; 3], 1), &((), params))
+    }
+
+    fn packet(seq: u32) -> Packet {
+        let (flow, key, kind, flags) = (1, 1, Kind::Data, 0);
+        let (sender_slot, receiver_slot, dst, src, upstream_queue, class) = (0, 0, 0, 0, 0, 0);
+        Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire: WIRE, upstream_queue, class, kind, flags }
+    }
+
+    #[test]
+    fn a_neighbour_is_stopped_above_one_threshold_and_goes_on_at_the_other() {
+        let mut switch = switch();
+        let now = Instant(1_000_000);
+        for seq in 0..8 {
+            let frame_on = switch.receive(now, &packet(seq).into(), 0, 2).frame_on;
+            assert_eq!(frame_on, (seq == 5).then_some(0), "the sixth packet of 1000 B exceeds 5 000 B");
+            switch.audit().expect("its counts equal a recount");
+        }
+        let frame = switch.transmit(now, 0).and_then(|sent| sent.packet.control());
+        assert_eq!(frame, Some(ControlFrame::PfcPause(0)));
+        assert_eq!(MyBackpressureParams::default().pausing().grain, Grain::Port, "the scope of a PFC frame");
+        for left in (0..8).rev() {
+            let frame_on = switch.transmit(now, 2).and_then(|sent| sent.frame_on);
+            assert_eq!(frame_on, (left == 2).then_some(0), "{left} packets are left");
+            switch.audit().expect("its counts equal a recount");
+        }
+        assert_eq!(switch.next_timer(), now + MyBackpressureParams::default().refresh);
+    }
+
+    #[test]
+    fn thresholds_the_wrong_way_round_are_refused() {
+        let params = MyBackpressureParams { stop: Bytes(1), go: Bytes(2), ..MyBackpressureParams::default() };
+        assert_eq!(params.check().map_err(|wrong| wrong.key), Err("go".into()));
     }
 }
