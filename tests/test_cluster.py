@@ -115,7 +115,7 @@ def test_a_worker_of_another_version_is_refused(
     standing: Standing, swept: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wait_for_workers(standing, 1)
-    monkeypatch.setattr(cluster.writer, "build", lambda: "another")
+    monkeypatch.setattr(cluster.writer, "build", lambda *, own: "another")
     with pytest.raises(InputError, match=r"a worker runs version .* and not .* \(another\); install the same"):
         swept.simulate(tmp_path / "there", on=standing.address)
 

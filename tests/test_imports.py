@@ -94,6 +94,7 @@ FLOORS = (
     {"experiment"},
     {"plan"},
     {"tuning"},
+    {"mine"},
     {"cli"},
 )
 """Parts of the package. Each imports from those before it, and from no other on its own line."""

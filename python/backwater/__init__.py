@@ -9,6 +9,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from backwater.common import module
+
 if TYPE_CHECKING:
     from backwater._core import InputError, version
     from backwater.execute.control import Hop, RateControl, Set, Signals
@@ -64,6 +66,8 @@ HOMES = {
 """The modules of the names above, imported when one is used: the command line hears signals before that."""
 MODULES = ("sizes", "topology", "typed", "units", "workload")
 """Modules of `scenario` that are public under their own names."""
+
+module.load()  # Before anything imports `_core`.
 
 
 def __getattr__(name: str) -> Any:

@@ -35,6 +35,10 @@ COMMANDS: Mapping[str, Entry | Family] = {
     "run": Entry("run:run", "Run scenarios and write tables and a report.", EXPERIMENTS),
     "sweep": Entry("sweep:sweep", "Run a scenario at every point of a sweep and write one table.", EXPERIMENTS),
     "tune": Entry("tune:tune", "Search for the values of keys with which a scheme does best.", EXPERIMENTS),
+    "new-scheme": Entry("new_scheme:new_scheme", "Write a crate for a scheme of your own in Rust.", EXPERIMENTS),
+    "build-scheme": Entry(
+        "build_scheme:build_scheme", "Compile schemes of your own, so that scenarios can name them.", EXPERIMENTS
+    ),
     "reproduce": Entry("reproduce:reproduce", "Run a published experiment and judge its claims.", EXPERIMENTS),
     "check": Entry("check:check", "Validate scenarios and estimate the cost of running them.", EXPERIMENTS),
     "lab": Entry("lab:lab", "Run programs on hosts joined by a scenario's switches.", EXPERIMENTS),

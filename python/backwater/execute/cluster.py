@@ -44,7 +44,7 @@ PATIENCE_S = 60.0
 
 def simulate(scenario_json: str, threads: int, wanted: tuple[str, str]) -> Shipped | str:
     """Simulates a run on a worker. A text as result is the reason of a failure."""
-    have = (_core.version, writer.build())
+    have = (_core.version, writer.build(own=True))
     if have != wanted:
         return f"runs version {have[0]} (build {have[1]}) and not {wanted[0]} ({wanted[1]})"
     memory.give_back()  # What the run before took here.
@@ -116,7 +116,7 @@ class Cluster:
         return sum(worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values())
 
     def start(self, scenario_json: str) -> Remote:
-        wanted = (_core.version, writer.build())
+        wanted = (_core.version, writer.build(own=True))
         return Remote(self._client.submit(simulate, scenario_json, 1, wanted, pure=False, retries=0))
 
 

@@ -18,7 +18,7 @@ from backwater.runs.capture import Wanted as Captured
 from backwater.runs.events import Wanted
 from backwater.runs.manifest import FORMAT
 from backwater.runs.results import digest_of
-from backwater.runs.writer import Writer, build
+from backwater.runs.writer import Writer, build, is_own
 
 if TYPE_CHECKING:
     from backwater.execute.cluster import Cluster
@@ -183,7 +183,7 @@ class Making:
             "description": self.plan["description"],
             "version": _core.version,
             "commit": commit(),
-            "build": build(),
+            "build": build(own=any(is_own(run["scenario"]) for run in self.plan["runs"])),
             "seed": self.plan["runs"][0]["scenario"]["seed"],
             "scale": self.plan["scale"],
             "seeds": self.plan["seeds"],

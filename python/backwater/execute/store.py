@@ -25,7 +25,7 @@ from backwater.runs.manifest import read_sealed, sealed
 from backwater.runs.run import Run
 from backwater.runs.staging import remove
 from backwater.runs.tables import SCHEMA_VERSION
-from backwater.runs.writer import SCENARIO, build, identity_of, link_or_copy, text_of
+from backwater.runs.writer import SCENARIO, build, identity_of, is_own, link_or_copy, text_of
 
 NAME = ".store"
 """What it is called beside run directories."""
@@ -36,7 +36,8 @@ STALE_S = 86_400
 
 def key_of(scenario: dict[str, Any]) -> str:
     """Returns the key of a run in the store: SHA-256 in hex."""
-    return hashlib.sha256(f"{_core.version} {build()} {SCHEMA_VERSION} {identity_of(scenario)}".encode()).hexdigest()
+    made_by = f"{_core.version} {build(own=is_own(scenario))} {SCHEMA_VERSION}"
+    return hashlib.sha256(f"{made_by} {identity_of(scenario)}".encode()).hexdigest()
 
 
 class Store:

@@ -21,7 +21,7 @@ from typing import Any
 
 from backwater import _core
 from backwater._core import InputError
-from backwater.common import disk
+from backwater.common import disk, module
 from backwater.runs import tables
 from backwater.runs.manifest import MANIFEST, sealed
 from backwater.runs.results import TIMING, Results
@@ -269,7 +269,7 @@ def ended(left: Results | None, wanted: dict[str, str]) -> list[Run]:
 
 def is_wanted(run: Run, of: Results, wanted: dict[str, str]) -> bool:
     """Returns whether this version would make the same of one of these runs, with its seed."""
-    same = of.manifest["version"] == _core.version and of.manifest.get("build") == build()
+    same = of.manifest["version"] == _core.version and of.manifest.get("build") in (build(), build(own=True))
     return same and run.label in wanted and run.entry["files"].get(SCENARIO) == wanted[run.label]
 
 
@@ -326,9 +326,18 @@ def left_of(out: Path) -> str:
 
 
 @cache
-def build() -> str:
-    """Returns a hash of the simulator itself. Two builds of one version may differ."""
-    return disk.sha256(Path(str(_core.__file__)))[:16]
+def build(*, own: bool = False) -> str:
+    """Returns a hash of the simulator itself, of the one with schemes of your own if `own`.
+
+    Two builds of one version may differ. Schemes of your own change nothing for others.
+    """
+    return disk.sha256(Path(str(_core.__file__)) if own else module.packaged())[:16]
+
+
+def is_own(scenario: Scenario) -> bool:
+    """Returns whether a resolved scenario has a scheme of your own somewhere."""
+    switches = [scenario, *scenario.get("region", [])]
+    return "mine" in scenario.get("host", {}) or any("mine" in table.get("switch", {}) for table in switches)
 
 
 def identity_of(scenario: Scenario) -> str:
