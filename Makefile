@@ -86,6 +86,9 @@ test-long: setup ## statistics and sweeps that take longer
 	cargo test -p backwater-mine --locked --test schemes
 	BACKWATER_SCHEMES= $(BIN)/pytest $(WORKERS) -m "long or not long"
 
+test-slurm: setup ## sweeps on a real Slurm of one machine; as root, with the packages slurmctld, slurmd, slurm-client and munge
+	BACKWATER_SCHEMES= $(BIN)/pytest -m long tests/test_slurm.py
+
 fuzz: ## every parser with mutations of valid texts and frames; FUZZ=executions
 	FUZZ=$(FUZZ) cargo test -p backwater-scenario --locked --test fuzz -- --ignored --nocapture
 	FUZZ=$(FUZZ) cargo test -p backwater-wire --locked --test frames -- --ignored --nocapture

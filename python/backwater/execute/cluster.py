@@ -13,12 +13,13 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater import _core
 from backwater._core import InputError
+from backwater.common import disk
 from backwater.compute import running
 from backwater.execute import memory
 from backwater.runs import writer
@@ -105,17 +106,26 @@ class Remote:
 
 
 class Cluster:
-    """A cluster of workers. Each of their threads simulates one run."""
+    """A cluster of workers. Each of their threads simulates one run.
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    `ask` asks for the workers. It is called with the first run, so that none is asked for if all runs are found in a
+    store.
+    """
+
+    def __init__(self, client: Any, ask: Callable[[], None] | None = None) -> None:
+        self._client, self._ask = client, ask
 
     @property
     def slots(self) -> int:
         """Returns how many runs can go side by side now. Workers may come and go."""
+        if self._ask is not None:
+            return 1
         return sum(worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values())
 
     def start(self, scenario_json: str) -> Remote:
+        if self._ask is not None:
+            self._ask()
+            self._ask = None
         wanted = (_core.version, writer.build(own=True))
         return Remote(self._client.submit(simulate, scenario_json, 1, wanted, pure=False, retries=0))
 
@@ -139,12 +149,12 @@ def connected(where: str | Machine | None) -> Iterator[Cluster | Machine | None]
     except ImportError:
         raise InputError(f"--on {where}: needs what `{EXTRA}` installs") from None
     with contextlib.ExitStack() as stack:
-        target = f"tcp://{address}" if address else stack.enter_context(batch(where))
+        target, ask = (f"tcp://{address}", None) if address else stack.enter_context(batch(where))
         try:
             client = stack.enter_context(Client(target, timeout=PATIENCE_S))
         except (OSError, ValueError) as error:
             raise InputError(f"--on {where}: no scheduler answers there: {error}") from error
-        cluster = Cluster(client)
+        cluster = Cluster(client, ask)
         if not cluster.slots:
             print(f"--on {where}: no workers yet; runs wait for them", file=sys.stderr)
         yield cluster
@@ -173,16 +183,30 @@ def address_of(where: str) -> str | None:
     return address[1] if address else None
 
 
-def batch(where: str) -> Any:
-    """Starts jobs of a batch system, such as `slurm:8`, with the settings of `jobqueue.yaml`."""
-    system, _, jobs = where.partition(":")
-    try:
-        import dask_jobqueue
+@contextlib.contextmanager
+def batch(where: str) -> Iterator[tuple[Any, Callable[[], None]]]:
+    """Starts a scheduler for jobs of a batch system, such as `slurm:8`, with the settings of `jobqueue.yaml`.
 
-        cluster = getattr(dask_jobqueue, BATCH[system])()
-        cluster.scale(jobs=int(jobs or JOBS))
-    except ImportError:
-        raise InputError(f"--on {where}: needs what `{EXTRA}` installs") from None
-    except (OSError, RuntimeError, TypeError, ValueError) as error:
-        raise InputError(f"--on {where}: {error}; docs/cluster.md has a jobqueue.yaml") from error
-    return cluster
+    Yields it with a function that submits the jobs. What jobs print goes to files in a directory beside the command's
+    results, because each node writes there. It is removed at the end.
+    """
+    system, _, jobs = where.partition(":")
+    with contextlib.ExitStack() as stack:
+        output = stack.enter_context(disk.scratch(Path.cwd() / "jobs"))
+        try:
+            import dask
+            import dask_jobqueue
+
+            named = dask.config.get(f"jobqueue.{system}.log-directory", None)
+            made = getattr(dask_jobqueue, BATCH[system])(log_directory=named or str(output))
+        except ImportError:
+            raise InputError(f"--on {where}: needs what `{EXTRA}` installs") from None
+        except (OSError, RuntimeError, TypeError, ValueError) as error:
+            raise InputError(f"--on {where}: {error}; docs/cluster.md has a jobqueue.yaml") from error
+        cluster = stack.enter_context(made)
+
+        def submit() -> None:
+            cluster.scale(jobs=int(jobs or JOBS))
+            print(f"--on {where}: runs wait for its jobs, which print to {named or output}", file=sys.stderr)
+
+        yield cluster, submit
