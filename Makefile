@@ -46,7 +46,7 @@ WHEELS := target/dist
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long fuzz bench bench-costs bench-lab bench-page lint lint-rust lint-python tools audit sbom format docs figures rustdoc api results lock wheel clean
+.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long test-oldest test-slurm fuzz bench bench-costs bench-lab bench-page lint lint-rust lint-python tools audit sbom format docs figures rustdoc api results lock wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -85,6 +85,9 @@ test-long: setup ## statistics and sweeps that take longer
 	cargo test --workspace --locked --release -- --include-ignored
 	cargo test -p backwater-mine --locked --test schemes
 	BACKWATER_SCHEMES= $(BIN)/pytest $(WORKERS) -m "long or not long"
+
+test-oldest: setup ## what meets other libraries, with the oldest versions that pyproject.toml allows
+	tests/try-oldest
 
 test-slurm: setup ## sweeps on a real Slurm of one machine; as root, with the packages slurmctld, slurmd, slurm-client and munge
 	BACKWATER_SCHEMES= $(BIN)/pytest -m long tests/test_slurm.py
