@@ -128,7 +128,7 @@ def test_only_the_same_runs_are_taken_up(
     if change == "damage":
         flip(tmp_path / "here" / "BFC" / "flows.parquet", 1000)
     elif change == "version":
-        monkeypatch.setattr(writer, "build", lambda: "another")
+        monkeypatch.setattr(writer, "build", lambda **_: "another")
     experiment = Experiment(three, seed=2 if change == "seed" else None)
     if change != "damage":
         with pytest.raises(InputError, match="holds what was done of another run"):
