@@ -20,7 +20,7 @@ with when_used():
 
 
 def build_scheme(
-    crates: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Name the directories with the schemes.")],
+    crates: Annotated[list[Path], typer.Argument(metavar="DIR", help="Name the directories with the schemes.")],
     test: Annotated[
         bool, typer.Option("--test", help="Run their tests and the conformance tests, and install nothing.")
     ] = False,
@@ -50,7 +50,7 @@ def build_scheme(
                 return
             built = building.build(crates, only=only, engine=engine)
     except building.CompilerError as error:
-        exits.fail(f"error: {error}: see above", exits.FAILED)
+        exits.fail(f"error: {error}; see above", exits.FAILED)
     if as_json:
         printing.print_json({"schemes": built.schemes, "module": str(built.path)})
         return

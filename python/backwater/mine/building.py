@@ -154,7 +154,8 @@ def cargo(root: Path, crates: list[Path], *words: str) -> None:
     environment = {**os.environ, **like_maturin(root), "BACKWATER_MINE": os.pathsep.join(map(str, crates))}
     command = ["cargo", words[0], "--locked", "--package", CRATE, *words[1:]]
     if subprocess.run(command, cwd=root, env=environment, stdout=sys.stderr).returncode != 0:
-        raise CompilerError(f"cargo {words[0]} failed")
+        what = "a test fails, or a scheme does not compile" if words[0] == "test" else "a scheme does not compile"
+        raise CompilerError(what)
 
 
 def like_maturin(root: Path) -> dict[str, str]:
