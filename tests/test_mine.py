@@ -183,6 +183,50 @@ def test_schemes_for_another_build_are_not_loaded(built: Outside, place: Path) -
 
 
 @needs_cargo
+def test_a_damaged_module_leaves_that_of_the_package(built: Outside, place: Path) -> None:
+    own = place / "built" / module.FILE
+    right = own.read_bytes()
+    try:
+        own.write_bytes(right[:1000])
+        listed = json.loads(built("list", "schemes", "--json").stdout)
+    finally:
+        own.write_bytes(right)
+    assert "bfc" in [one["name"] for one in listed]
+    assert not [one["name"] for one in listed if one["name"].startswith("mine/")]
+
+
+@needs_cargo
+def test_a_name_that_is_taken_is_refused_and_changes_nothing(built: Outside, place: Path) -> None:
+    built("new-scheme", "twin", "--kind", "assignment")
+    file = place / "twin" / "src" / "lib.rs"
+    file.write_text(file.read_text().replace("mine/twin", "mine/new_assignment"))
+    before = (place / "built" / module.FILE).stat()
+    said = built("build-scheme", "twin", code=2).stderr
+    assert '"mine/new_assignment" is the name of two schemes or of two parts; rename one' in said
+    assert (place / "built" / module.FILE).stat() == before
+    shutil.rmtree(place / "twin")
+
+
+@pytest.mark.long
+@needs_cargo
+def test_a_control_whose_packets_carry_metadata_is_compiled_with_its_switches(outside: Outside, place: Path) -> None:
+    """AIMD with HPCC's telemetry on its packets, which it does not read, is AIMD."""
+    for name in ("plain", "carrying"):
+        outside("new-scheme", name)
+    file = place / "carrying" / "src" / "lib.rs"
+    text = file.read_text().replace(".control::<", ".carrying_control::<")
+    text = text.replace("type Extension = ();", "type Extension = Int;").replace("ack: Ack)", "ack: Ack<Int>)")
+    text = text.replace("Control, Site}", "Control, Int, Site}").replace("extension: (),", "extension: Int::default(),")
+    file.write_text(text)
+    outside("build-scheme", "plain", "carrying", "--only")
+    (place / "alone.toml").write_text(COMPARED.partition("[[variant]]")[0])
+    outside("sweep", "alone.toml", "--vary", "scheme=mine/plain,mine/carrying", "--out", "carried")
+    runs = json.loads((place / "carried" / "manifest.json").read_text())["runs"]
+    digests = {run["label"]: run["digest"] for run in runs}
+    assert digests["mine-plain.seed=1"] == digests["mine-carrying.seed=1"]
+
+
+@needs_cargo
 def test_a_scheme_that_does_not_compile_changes_nothing(built: Outside, place: Path) -> None:
     built("new-scheme", "broken", "--kind", "assignment")
     file = place / "broken" / "src" / "lib.rs"

@@ -13,23 +13,13 @@ import pytest
 import slurm
 from backwater import Results
 from conftest import SMOKE
+from test_cluster import SWEEP, bytes_of
 
 pytest.importorskip("dask_jobqueue")
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(slurm.missing() is not None, reason=str(slurm.missing())),
 ]
-
-SWEEP = """
-extends = "{base}"
-name = "swept"
-[run]
-duration = "8 ms"
-[sweep]
-load = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
-[seeds]
-count = 3
-"""
 
 
 @dataclass
@@ -46,6 +36,8 @@ class Submitted:
         return Results(self.place / "there")
 
 
+LONGER = ["--set", 'run.duration="8 ms"']
+"""So long that jobs come while runs are left."""
 Submit = Callable[..., Submitted]
 
 
@@ -62,7 +54,19 @@ def submit(cluster: slurm.Slurm, tmp_path: Path) -> Iterator[Submit]:
     typed = []
 
     def type_it(*words: str) -> Submitted:
-        command = [sys.executable, "-m", "backwater", "run", "swept.toml", "--out", "there", "--on", "slurm:2", *words]
+        command = [
+            sys.executable,
+            "-m",
+            "backwater",
+            "run",
+            "swept.toml",
+            "--out",
+            "there",
+            "--on",
+            "slurm:2",
+            *LONGER,
+            *words,
+        ]
         typed.append(
             subprocess.Popen(
                 command,
@@ -87,13 +91,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
     """What the same command makes on this machine: hashes of files by run."""
     place = tmp_path_factory.mktemp("here")
     (place / "swept.toml").write_text(SWEEP.format(base=SMOKE / "bfc.toml"))
-    command = [sys.executable, "-m", "backwater", "run", "swept.toml", "--out", "here", "-q"]
+    command = [sys.executable, "-m", "backwater", "run", "swept.toml", "--out", "here", "-q", *LONGER]
     subprocess.run(command, cwd=place, check=True)
     return bytes_of(Results(place / "here"))
-
-
-def bytes_of(results: Results) -> dict[str, dict[str, str]]:
-    return {run.label: run.entry["files"] for run in results.runs}
 
 
 def two_run(cluster: slurm.Slurm) -> list[str]:

@@ -513,7 +513,7 @@ fn claims_schema() -> PyResult<String> {
 /// Fills the module.
 ///
 /// # Errors
-/// What Python says.
+/// Python refuses a name or a type.
 pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("version", env!("CARGO_PKG_VERSION"))?;
     m.add("commit", env!("BACKWATER_COMMIT"))?;

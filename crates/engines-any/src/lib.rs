@@ -4,10 +4,11 @@
 //! many combinations, with the same packets and the same order of events as an engine of their own. Tests of every
 //! combination and runs that record use these engines.
 
+pub mod engines;
 pub mod mine;
 pub mod planes;
 
-use crate::mine::{Shared, hosts};
+use crate::engines::{Shared, control, hosts};
 use crate::planes::Maker;
 use backwater_engine::hosts::{ExpressPassHost, HomaHost, SrfHost, TcpHost};
 use backwater_engine::observe::Observer;
@@ -54,6 +55,6 @@ impl Visitor for &Controls<'_> {
     type Out = Partitions;
 
     fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Partitions {
-        mine::control::<C, Shared>(self.setup, at, self.planes, self.observer)
+        control::<C, Shared>(self.setup, at, self.planes, self.observer)
     }
 }

@@ -9,7 +9,7 @@ use backwater_engine::hosts::RdmaHost;
 use backwater_engine::node_by_node::NodeByNode;
 use backwater_engine::observe::NoObserver;
 use backwater_engine::windows::Windows;
-use backwater_engines_any::mine::{Shared, Source, control, engine, hosts};
+use backwater_engines_any::engines::{Shared, Source, control, engine, hosts};
 use backwater_engines_any::planes::Maker;
 use backwater_engines_any::{AnyObserver, Partitions};
 use backwater_scenario::model::{LossRecovery, Memory, Scheduler, Switch as Table, Transport};

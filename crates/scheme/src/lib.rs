@@ -1,4 +1,4 @@
-//! What a scheme of your own needs from Backwater, for a crate outside this repository.
+//! Interface of Backwater for a scheme of your own, in a crate outside this repository.
 //!
 //! `backwater new-scheme` writes such a crate. Its one file implements a congestion control, a transport, a queue
 //! assignment or a backpressure, and ends with a function `scheme()`, which says what the scheme is made of:
@@ -36,7 +36,8 @@ pub use backwater_types as types;
 use crate::engines::{Boxed, any_control, any_transport, compiled_control, compiled_transport};
 use crate::parts::{AssignmentPart, BackpressurePart, ControlPart, TransportPart};
 use backwater_dataplane::Pauses;
-use backwater_engines_any::mine::{Compiling, MineEngines, Shared};
+use backwater_engines_any::engines::{Compiling, Shared};
+use backwater_engines_any::mine::MineEngines;
 use backwater_schemes::mine::{MineScheme, Part};
 use backwater_schemes::mine_planes::MineProduct;
 use backwater_schemes::visit_extension;

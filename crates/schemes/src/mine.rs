@@ -13,11 +13,11 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// What the namespace of these schemes begins with.
+/// Beginning of the names of these schemes.
 pub const PREFIX: &str = "mine/";
 
 /// Everything that was added.
@@ -42,14 +42,25 @@ pub struct MineScheme {
 /// Adds schemes to those of the registry. Call it once, before anything reads a scenario.
 ///
 /// # Panics
-/// If it was called before.
+/// If it was called before, or if two schemes or two parts have one name.
 pub fn add(schemes: Vec<MineScheme>) {
     let mut all = Added::default();
     for scheme in schemes {
         all.presets.push((scheme.name, scheme.preset));
         all.parts.extend(scheme.parts);
     }
+    check_names(all.presets.iter().map(|(name, _)| *name));
+    check_names(all.parts.iter().map(|part| part.name));
     assert!(ADDED.set(all).is_ok(), "schemes are added once");
+}
+
+/// Checks that names begin as they should, and that they differ: a part is found by its name.
+fn check_names(names: impl Iterator<Item = &'static str>) {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        assert!(name.starts_with(PREFIX), "\"{name}\": names of your own begin with \"{PREFIX}\"");
+        assert!(seen.insert(name), "\"{name}\" is the name of two schemes or of two parts; rename one");
+    }
 }
 
 /// Name and preset of each scheme that was added.
@@ -77,7 +88,7 @@ pub enum Role {
 pub struct Part {
     /// Name in scenarios, `mine/NAME`.
     pub name: &'static str,
-    /// What it is, in one sentence.
+    /// Description in one sentence.
     pub about: &'static str,
     /// Key that names it.
     pub role: Role,
@@ -114,7 +125,7 @@ impl Held {
     }
 }
 
-/// What a table of parameters can do.
+/// A table of parameters, which can be read, checked and described.
 pub trait Parameters: Ranges + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static {}
 
 impl<P: Ranges + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static> Parameters for P {}

@@ -70,7 +70,10 @@ def load() -> None:
     loader = ExtensionFileLoader(NAME, str(file))
     spec = ModuleSpec(NAME, loader, origin=str(file))
     spec.has_location = True
-    core = importlib.util.module_from_spec(spec)
+    try:
+        core = importlib.util.module_from_spec(spec)
+        loader.exec_module(core)
+    except ImportError:  # The file is damaged. The package's is loaded then.
+        return
     sys.modules[NAME] = core
-    loader.exec_module(core)
     sys.modules["backwater"]._core = core  # type: ignore[attr-defined]

@@ -187,8 +187,8 @@ def address_of(where: str) -> str | None:
 def batch(where: str) -> Iterator[tuple[Any, Callable[[], None]]]:
     """Starts a scheduler for jobs of a batch system, such as `slurm:8`, with the settings of `jobqueue.yaml`.
 
-    Yields it with a function that submits the jobs. What jobs print goes to files in a directory beside the command's
-    results, because each node writes there. It is removed at the end.
+    Yields it with a function that submits the jobs. They print to files in a directory below the present one, which is
+    removed at the end: each node writes there.
     """
     system, _, jobs = where.partition(":")
     with contextlib.ExitStack() as stack:

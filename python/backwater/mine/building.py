@@ -178,5 +178,5 @@ def tried(directory: Path) -> list[str]:
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         *_, last = done.stderr.strip().splitlines() or ["it ended without a message"]
-        raise InputError(f"a scheme does not work: {last.partition('InputError: ')[2] or last}")
+        raise InputError(f"a scheme does not work: {last.partition('Error: ')[2] or last.partition('Exception: ')[2]}")
     return list(json.loads(done.stdout))

@@ -2,9 +2,10 @@
 //! per some ACKs. It gets the signals that HPCC, TIMELY and DCQCN react to, and sets the rate, the window and a timer.
 //!
 //! ```text
-//! once per round trip (every = 0) or per so many ACKs, at each CNP, loss and expiry:  (R, W, timer) = react(signals)
-//! window = W if it is set, else Wmax x R / line
-//! gap behind a packet of L bytes = 8 L / R
+//! (R, W, timer) = react(signals)   once per round trip, or every `every` ACKs if that is set;
+//!                                  also at each CNP, loss and expiry of the timer.
+//! window = W if it is set, else Wmax x R / line.
+//! gap behind a packet of L bytes = 8 L / R.
 //! ```
 //!
 //! Starts at `start_rate` of the line. Without a reaction nothing changes: a fixed window at that rate. A change of rate

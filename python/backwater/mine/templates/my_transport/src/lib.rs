@@ -4,10 +4,10 @@
 //! growth of the timeout.
 //!
 //! ```text
-//! send:     while sent - acknowledged < window
-//! NACK k:   go back to packet k
-//! timeout:  go back to the first packet not acknowledged; timeout = min(timeout x backoff, 64 x host.rto)
-//! ACK:      timeout = host.rto
+//! send     while sent - acknowledged < window.
+//! NACK k:  go back to packet k.
+//! timer:   go back to the first packet not acknowledged, and wait backoff times as long, up to 64 host.rto.
+//! ACK:     the next timer runs for host.rto.
 //! ```
 //!
 //! Parameter: `backoff`, a factor. The window is that of the scenario (`host.window`).
