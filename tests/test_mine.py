@@ -183,11 +183,14 @@ def test_schemes_for_another_build_are_not_loaded(built: Outside, place: Path) -
 
 
 @needs_cargo
-def test_a_damaged_module_leaves_that_of_the_package(built: Outside, place: Path) -> None:
+@pytest.mark.parametrize("damage", [lambda right: right[:1000], lambda right: bytes(len(right))])
+def test_a_damaged_module_leaves_that_of_the_package(
+    built: Outside, place: Path, damage: Callable[[bytes], bytes]
+) -> None:
     own = place / "built" / module.FILE
     right = own.read_bytes()
     try:
-        own.write_bytes(right[:1000])
+        own.write_bytes(damage(right))
         listed = json.loads(built("list", "schemes", "--json").stdout)
     finally:
         own.write_bytes(right)
@@ -201,7 +204,7 @@ def test_a_name_that_is_taken_is_refused_and_changes_nothing(built: Outside, pla
     file = place / "twin" / "src" / "lib.rs"
     file.write_text(file.read_text().replace("mine/twin", "mine/new_assignment"))
     before = (place / "built" / module.FILE).stat()
-    said = built("build-scheme", "twin", code=2).stderr
+    said = built("build-scheme", "twin", "new_assignment", "--only", code=2).stderr
     assert '"mine/new_assignment" is the name of two schemes or of two parts; rename one' in said
     assert (place / "built" / module.FILE).stat() == before
     shutil.rmtree(place / "twin")

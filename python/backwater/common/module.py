@@ -61,8 +61,9 @@ def load() -> None:
         return
     file = directory / FILE
     try:
-        built_for = json.loads((directory / BUILT).read_bytes())["for"]
-        wanted = file.is_file() and fits(built_for, packaged())
+        facts = json.loads((directory / BUILT).read_bytes())
+        # A file that was cut short would end the process.
+        wanted = file.stat().st_size == facts["size"] and fits(facts["for"], packaged())
     except (OSError, ValueError, KeyError, TypeError):
         return  # There is none, or another version made it. The package's is loaded then.
     if not wanted:
@@ -73,7 +74,7 @@ def load() -> None:
     try:
         core = importlib.util.module_from_spec(spec)
         loader.exec_module(core)
-    except ImportError:  # The file is damaged. The package's is loaded then.
+    except ImportError:  # The file is damaged.
         return
     sys.modules[NAME] = core
     sys.modules["backwater"]._core = core  # type: ignore[attr-defined]

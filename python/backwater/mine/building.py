@@ -79,7 +79,11 @@ def build(crates: list[Path], *, only: bool = False, engine: Path | None = None)
         directory.mkdir(parents=True, exist_ok=True)
         with disk.scratch(directory / module.FILE) as scratch:
             shutil.copyfile(made, scratch / module.FILE)
-            facts = {"for": module.mark(module.packaged()), "schemes": [str(path) for path in wanted.values()]}
+            facts = {
+                "for": module.mark(module.packaged()),
+                "size": (scratch / module.FILE).stat().st_size,
+                "schemes": [str(path) for path in wanted.values()],
+            }
             disk.write_whole(scratch / module.BUILT, json.dumps(facts, indent=2) + "\n")
             schemes = tried(scratch)
             for name in (module.FILE, module.BUILT):
