@@ -1,0 +1,435 @@
+//! A job as tables: the operations of all ranks, and what waits for each.
+//!
+//! Operations of a rank are numbered from 0 in the order in which they were added. A dependency is kept at its cause:
+//! an operation that starts or ends looks up who waits for that.
+
+use crate::check;
+use crate::op::{ANY, Op, Work};
+use backwater_types::Duration;
+use std::fmt;
+
+/// Most ranks of a job.
+pub const RANKS_MAX: u32 = 1 << 20;
+/// Most operations of one rank.
+pub const OPS_MAX: u32 = 1 << 30;
+
+/// A job whose dependencies have no cycle and whose sends have receives.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Job {
+    /// Operations, rank by rank; each rank is followed by an entry that only ends its list of edges.
+    nodes: Vec<Node>,
+    /// Edges from cause to effect, rank by rank.
+    edges: Vec<Edge>,
+    /// Operations that require no other, rank by rank.
+    roots: Vec<u32>,
+    /// `[rank]`: where its operations, edges and roots start; one more entry ends the last rank.
+    starts: Vec<Starts>,
+    /// Phases, which answers are given for.
+    pub phases: Vec<Phase>,
+}
+
+/// A part of a job that answers are given for, such as one all-reduce or one step of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Phase {
+    /// Name, such as `all-reduce` or `forward 3`.
+    pub name: String,
+    /// Iteration of the job that the phase belongs to, from 0.
+    pub iteration: u32,
+}
+
+/// An operation in the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Node {
+    /// Picoseconds of a computation, bytes of a send.
+    value: u64,
+    peer: u32,
+    tag: u32,
+    /// Number of operations that it waits for.
+    unmet: u32,
+    /// First edge, counted from the rank's first.
+    edges: u32,
+    phase: u32,
+    kind: Kind,
+    stream: u8,
+    nic: u8,
+    acknowledged: bool,
+}
+
+const _: () = assert!(size_of::<Node>() == 32, "two to a cache line");
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+enum Kind {
+    #[default]
+    Calc,
+    Send,
+    Recv,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Starts {
+    nodes: usize,
+    edges: usize,
+    roots: usize,
+}
+
+/// A dependency: what waits, and for which of the two.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge(u32);
+
+/// When an operation that others wait for lets them start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// When it starts: GOAL's `irequires`.
+    Started,
+    /// When it ends: GOAL's `requires`.
+    Ended,
+}
+
+impl Edge {
+    fn new(effect: u32, when: When) -> Edge {
+        Edge(effect << 1 | (when == When::Started) as u32)
+    }
+
+    /// Returns the operation that waits.
+    pub fn effect(self) -> u32 {
+        self.0 >> 1
+    }
+
+    /// Returns what it waits for.
+    pub fn when(self) -> When {
+        if self.0 & 1 == 1 { When::Started } else { When::Ended }
+    }
+}
+
+impl fmt::Debug for Edge {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} {:?}", self.effect(), self.when())
+    }
+}
+
+impl Job {
+    /// Number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.starts.len().saturating_sub(1) as u32
+    }
+
+    /// Number of operations of a rank.
+    pub fn len(&self, rank: u32) -> u32 {
+        (self.starts[rank as usize + 1].nodes - self.starts[rank as usize].nodes - 1) as u32
+    }
+
+    /// Whether no rank has an operation.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.len() == self.ranks() as usize
+    }
+
+    /// Number of operations of all ranks.
+    pub fn operations(&self) -> u64 {
+        (self.nodes.len() - self.ranks() as usize) as u64
+    }
+
+    /// Position of an operation among those of all ranks; positions are below [`Job::places`].
+    pub fn place(&self, rank: u32, op: u32) -> usize {
+        self.starts[rank as usize].nodes + op as usize
+    }
+
+    /// Upper limit of [`Job::place`].
+    pub fn places(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn node(&self, rank: u32, op: u32) -> &Node {
+        &self.nodes[self.place(rank, op)]
+    }
+
+    /// Returns operation `op` of a rank.
+    pub fn op(&self, rank: u32, op: u32) -> Op {
+        let Node { value, peer, tag, phase, kind, stream, nic, acknowledged, .. } = *self.node(rank, op);
+        let work = match kind {
+            Kind::Calc => Work::Calc(Duration(value)),
+            Kind::Send => Work::Send { to: peer, bytes: value, tag },
+            Kind::Recv => Work::Recv { from: peer, tag },
+        };
+        Op { work, stream, nic, phase, acknowledged }
+    }
+
+    /// Counts what an operation waits for.
+    pub fn unmet(&self, rank: u32, op: u32) -> u32 {
+        self.node(rank, op).unmet
+    }
+
+    /// Returns what waits for an operation, in the order of their numbers.
+    pub fn edges(&self, rank: u32, op: u32) -> &[Edge] {
+        let first = self.starts[rank as usize].edges;
+        let [from, to] = [op, op + 1].map(|op| first + self.node(rank, op).edges as usize);
+        &self.edges[from..to]
+    }
+
+    /// Returns the operations of a rank that wait for no other, in the order of their numbers.
+    pub fn roots(&self, rank: u32) -> &[u32] {
+        let [from, to] = [rank, rank + 1].map(|rank| self.starts[rank as usize].roots);
+        &self.roots[from..to]
+    }
+}
+
+/// Why a job is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// Too many ranks.
+    #[error("expected at most {RANKS_MAX} ranks")]
+    TooManyRanks,
+    /// Too many operations.
+    #[error("rank {rank}: expected at most {OPS_MAX} operations")]
+    TooManyOps {
+        /// Rank with too many.
+        rank: u32,
+    },
+    /// A peer that the job does not have.
+    #[error("rank {rank}, operation {op}: there is no rank {peer}: expected 0 to {}", .ranks - 1)]
+    NoSuchRank {
+        /// Rank of the operation.
+        rank: u32,
+        /// Number of the operation.
+        op: u32,
+        /// The rank that it names.
+        peer: u32,
+        /// Number of ranks.
+        ranks: u32,
+    },
+    /// Operations that wait for one another.
+    #[error("rank {rank}: operations wait for one another in a cycle: {}", cycle(.ops))]
+    Cycle {
+        /// Rank of the operations.
+        rank: u32,
+        /// The operations, each of which waits for the next, and the last for the first.
+        ops: Vec<u32>,
+    },
+    /// A send without a receive, or the reverse.
+    #[error("{0}")]
+    Unmatched(check::Unmatched),
+}
+
+/// Writes a cycle as `1, 2, 1`, or its start if it is long.
+fn cycle(ops: &[u32]) -> String {
+    let shown = ops.iter().take(8).map(u32::to_string).collect::<Vec<_>>().join(", ");
+    match ops.len() > 8 {
+        true => format!("{shown}, ... ({} operations)", ops.len()),
+        false => format!("{shown}, {}", ops[0]),
+    }
+}
+
+/// Builds a job rank by rank.
+#[derive(Clone, Debug)]
+pub struct JobBuilder {
+    job: Job,
+    /// Dependencies of the current rank: cause and edge.
+    edges: Vec<(u32, Edge)>,
+}
+
+impl Default for JobBuilder {
+    fn default() -> JobBuilder {
+        let job = Job { starts: vec![Starts::default()], phases: vec![Phase::default()], ..Job::default() };
+        JobBuilder { job, edges: Vec::new() }
+    }
+}
+
+impl JobBuilder {
+    /// Adds a phase and returns its number. Phase 0 is there from the start and has no name.
+    pub fn phase(&mut self, name: impl Into<String>, iteration: u32) -> u32 {
+        self.job.phases.push(Phase { name: name.into(), iteration });
+        self.job.phases.len() as u32 - 1
+    }
+
+    /// Number of the current rank.
+    pub fn rank(&self) -> u32 {
+        self.job.ranks()
+    }
+
+    /// Number of operations of the current rank so far.
+    pub fn len(&self) -> u32 {
+        (self.job.nodes.len() - self.job.starts[self.rank() as usize].nodes) as u32
+    }
+
+    /// Whether the current rank has no operation yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds an operation to the current rank and returns its number.
+    pub fn op(&mut self, op: Op) -> u32 {
+        let number = self.len();
+        let (kind, value, peer, tag) = match op.work {
+            Work::Calc(time) => (Kind::Calc, time.0, 0, 0),
+            Work::Send { to, bytes, tag } => (Kind::Send, bytes, to, tag),
+            Work::Recv { from, tag } => (Kind::Recv, 0, from, tag),
+        };
+        let Op { stream, nic, phase, acknowledged, .. } = op;
+        self.job.nodes.push(Node { value, peer, tag, unmet: 0, edges: 0, phase, kind, stream, nic, acknowledged });
+        number
+    }
+
+    /// Makes operation `effect` of the current rank wait for operation `cause`.
+    ///
+    /// # Panics
+    /// If the rank has no such operations.
+    pub fn after(&mut self, cause: u32, effect: u32, when: When) {
+        assert!(cause.max(effect) < self.len(), "both operations are of this rank");
+        self.edges.push((cause, Edge::new(effect, when)));
+    }
+
+    /// Adds an operation that waits until those in `causes` have ended.
+    pub fn op_after(&mut self, op: Op, causes: &[u32]) -> u32 {
+        let number = self.op(op);
+        causes.iter().for_each(|cause| self.after(*cause, number, When::Ended));
+        number
+    }
+
+    /// Ends the current rank; the next operation belongs to the next rank.
+    ///
+    /// # Errors
+    /// If operations of the rank wait for one another, or are too many.
+    pub fn end_rank(&mut self) -> Result<(), Problem> {
+        let (rank, len) = (self.rank(), self.len());
+        if rank == RANKS_MAX {
+            return Err(Problem::TooManyRanks);
+        }
+        if len > OPS_MAX {
+            return Err(Problem::TooManyOps { rank });
+        }
+        let Job { nodes, edges, roots, starts, .. } = &mut self.job;
+        let Starts { nodes: first_node, edges: first_edge, roots: _ } = starts[rank as usize];
+        self.edges.sort_unstable();
+        // An entry after the last operation ends its list of edges.
+        nodes.push(Node::default());
+        let ops = &mut nodes[first_node..];
+        for (cause, edge) in &self.edges {
+            ops[*cause as usize + 1].edges += 1;
+            ops[edge.effect() as usize].unmet += 1;
+            edges.push(*edge);
+        }
+        let mut sum = 0;
+        for op in ops.iter_mut() {
+            sum += op.edges;
+            op.edges = sum;
+        }
+        self.edges.clear();
+        let ops = &ops[..len as usize];
+        roots.extend((0..).zip(ops).filter(|(_, op)| op.unmet == 0).map(|(number, _)| number));
+        starts.push(Starts { nodes: nodes.len(), edges: edges.len(), roots: roots.len() });
+        debug_assert_eq!(edges.len() - first_edge, sum as usize);
+        match self.job.find_cycle(rank) {
+            Some(ops) => Err(Problem::Cycle { rank, ops }),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the job after its last rank.
+    ///
+    /// # Errors
+    /// If an operation names a rank that there is not, or a send has no receive, or the reverse.
+    pub fn finish(self) -> Result<Job, Problem> {
+        debug_assert!(self.is_empty(), "the last rank was ended");
+        let Job { nodes, .. } = &self.job;
+        let ranks = self.job.ranks();
+        let wrong = |node: &Node| match node.kind {
+            Kind::Calc => false,
+            Kind::Send => node.peer >= ranks,
+            Kind::Recv => node.peer >= ranks && node.peer != ANY,
+        };
+        if let Some(place) = nodes.iter().position(wrong) {
+            let rank = self.job.starts.partition_point(|starts| starts.nodes <= place) as u32 - 1;
+            let op = (place - self.job.starts[rank as usize].nodes) as u32;
+            return Err(Problem::NoSuchRank { rank, op, peer: nodes[place].peer, ranks });
+        }
+        check::matched(&self.job).map_err(Problem::Unmatched)?;
+        Ok(self.job)
+    }
+}
+
+impl Job {
+    /// Finds operations of a rank that wait for one another.
+    fn find_cycle(&self, rank: u32) -> Option<Vec<u32>> {
+        let len = self.len(rank);
+        let mut unmet: Vec<u32> = (0..len).map(|op| self.unmet(rank, op)).collect();
+        let mut ready = self.roots(rank).to_vec();
+        let mut met = 0;
+        while let Some(op) = ready.pop() {
+            met += 1;
+            for edge in self.edges(rank, op) {
+                let left = &mut unmet[edge.effect() as usize];
+                *left -= 1;
+                if *left == 0 {
+                    ready.push(edge.effect());
+                }
+            }
+        }
+        if met == len {
+            return None;
+        }
+        // Each operation that is left waits for one that is left, so walking back from cause to cause closes a cycle.
+        let mut cause = vec![u32::MAX; len as usize];
+        for op in (0..len).filter(|op| unmet[*op as usize] > 0) {
+            for edge in self.edges(rank, op) {
+                cause[edge.effect() as usize] = op;
+            }
+        }
+        let mut at = (0..len).find(|op| unmet[*op as usize] > 0)?;
+        let mut seen = vec![false; len as usize];
+        while !std::mem::replace(&mut seen[at as usize], true) {
+            at = cause[at as usize];
+        }
+        let back = |op: &u32| Some(cause[*op as usize]).filter(|next| *next != at);
+        Some(std::iter::successors(Some(at), back).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_are_kept_at_their_causes() {
+        let mut builder = JobBuilder::default();
+        let first = builder.op(Op::calc(Duration(5)));
+        let second = builder.op_after(Op::calc(Duration(6)), &[first]);
+        let third = builder.op_after(Op::calc(Duration(7)), &[first, second]);
+        builder.after(second, third, When::Started);
+        builder.end_rank().expect("no cycle");
+        builder.end_rank().expect("an empty rank");
+        let job = builder.finish().expect("no message");
+        assert_eq!((job.ranks(), job.len(0), job.len(1), job.operations()), (2, 3, 0, 3));
+        assert_eq!((job.roots(0), job.roots(1)), (&[0][..], &[][..]));
+        let effects = |op| job.edges(0, op).iter().map(|e| (e.effect(), e.when())).collect::<Vec<_>>();
+        assert_eq!(effects(0), [(1, When::Ended), (2, When::Ended)]);
+        assert_eq!(effects(1), [(2, When::Ended), (2, When::Started)]);
+        assert_eq!((job.unmet(0, 2), effects(2)), (3, vec![]));
+    }
+
+    #[test]
+    fn a_cycle_is_named() {
+        let mut builder = JobBuilder::default();
+        (0..5).for_each(|_| _ = builder.op(Op::calc(Duration(1))));
+        for (cause, effect) in [(0, 1), (1, 2), (2, 3), (3, 1), (3, 4)] {
+            builder.after(cause, effect, When::Ended);
+        }
+        let problem = builder.end_rank().expect_err("1, 2 and 3 wait for one another");
+        assert_eq!(problem.to_string(), "rank 0: operations wait for one another in a cycle: 1, 3, 2, 1");
+        let mut builder = JobBuilder::default();
+        builder.op(Op::calc(Duration(1)));
+        builder.after(0, 0, When::Started);
+        assert_eq!(builder.end_rank(), Err(Problem::Cycle { rank: 0, ops: vec![0] }));
+    }
+
+    #[test]
+    fn a_rank_that_is_not_there_is_named() {
+        let mut builder = JobBuilder::default();
+        builder.op(Op::calc(Duration(1)));
+        builder.end_rank().expect("one operation");
+        builder.op(Op::send(0, 1, 0));
+        builder.op(Op::send(2, 1, 0));
+        builder.end_rank().expect("two operations");
+        let problem = builder.finish().expect_err("there are two ranks");
+        assert_eq!(problem.to_string(), "rank 1, operation 1: there is no rank 2: expected 0 to 1");
+    }
+}

@@ -1,0 +1,33 @@
+//! Jobs: messages that depend on messages, as in a training job.
+//!
+//! A job has ranks. Each rank has operations: it sends a message, receives one, or computes. An operation starts when
+//! those of the same rank that it requires have ended. Ranks depend on one another only through messages. So a rank
+//! runs wherever its host is, and hears of other ranks by what arrives.
+//!
+//! | file | contents |
+//! |---|---|
+//! | [`op`] | operations |
+//! | [`job`] | a job as tables, and the builder that readers and generators use |
+//! | [`check`] | whether each send has a receive |
+//! | [`placed`] | ranks on hosts, and the numbers of messages |
+//! | [`matching`] | which receive takes which message |
+//! | [`machine`] | ranks while they run |
+//! | [`refused`] | errors in files of jobs |
+//! | [`trace`] | what each operation waited for |
+//!
+//! Nothing here has a clock or a network: time is an argument, and messages are handed to whoever carries them.
+
+pub mod check;
+pub mod job;
+pub mod machine;
+pub mod matching;
+pub mod op;
+pub mod placed;
+pub mod refused;
+pub mod trace;
+
+pub use job::{Job, JobBuilder};
+pub use machine::{Begin, Machine};
+pub use op::{ANY, Op, Work};
+pub use placed::{Placed, Placement};
+pub use refused::Refused;
