@@ -329,6 +329,22 @@ impl JobBuilder {
     /// # Errors
     /// If an operation names a rank that there is not, or a send has no receive, or the reverse.
     pub fn finish(self) -> Result<Job, Problem> {
+        self.finish_with(|_, problem| problem)
+    }
+
+    /// Ends the job after its last rank. A reader says in `explain` where in its file the operations are that a
+    /// problem is about.
+    ///
+    /// # Errors
+    /// What `explain` makes of the errors of [`JobBuilder::finish`].
+    pub fn finish_with<E>(self, explain: impl FnOnce(&Job, Problem) -> E) -> Result<Job, E> {
+        match self.check() {
+            Ok(()) => Ok(self.job),
+            Err(problem) => Err(explain(&self.job, problem)),
+        }
+    }
+
+    fn check(&self) -> Result<(), Problem> {
         debug_assert!(self.is_empty(), "the last rank was ended");
         let Job { nodes, .. } = &self.job;
         let ranks = self.job.ranks();
@@ -342,8 +358,7 @@ impl JobBuilder {
             let op = (place - self.job.starts[rank as usize].nodes) as u32;
             return Err(Problem::NoSuchRank { rank, op, peer: nodes[place].peer, ranks });
         }
-        check::matched(&self.job).map_err(Problem::Unmatched)?;
-        Ok(self.job)
+        check::matched(&self.job).map_err(Problem::Unmatched)
     }
 }
 

@@ -12,22 +12,28 @@
 //! | [`placed`] | ranks on hosts, and the numbers of messages |
 //! | [`matching`] | which receive takes which message |
 //! | [`machine`] | ranks while they run |
+//! | [`goal`] | traces of LogGOPSim and ATLAHS, text and binary |
 //! | [`refused`] | errors in files of jobs |
 //! | [`trace`] | what each operation waited for |
+//! | [`unwritten`] | why a job is not written in a format |
 //!
 //! Nothing here has a clock or a network: time is an argument, and messages are handed to whoever carries them.
 
 pub mod check;
+pub mod goal;
 pub mod job;
 pub mod machine;
 pub mod matching;
 pub mod op;
 pub mod placed;
 pub mod refused;
+mod text;
 pub mod trace;
+pub mod unwritten;
 
 pub use job::{Job, JobBuilder};
 pub use machine::{Begin, Machine};
 pub use op::{ANY, Op, Work};
 pub use placed::{Placed, Placement};
 pub use refused::Refused;
+pub use unwritten::Unwritten;

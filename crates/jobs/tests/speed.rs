@@ -1,0 +1,96 @@
+//! How fast traces are read. Run alone, in a release build:
+//! `cargo test --release -p backwater-jobs --test speed -- --ignored --nocapture`.
+
+use backwater_jobs::goal;
+use std::io::{BufReader, Read};
+
+/// A trace of 16 ranks that pass a message round and compute, written while it is read: `each` operations a rank.
+struct Ring {
+    each: u64,
+    /// Rank and operation that come next.
+    rank: u64,
+    op: u64,
+    text: Vec<u8>,
+    at: usize,
+}
+
+const RANKS: u64 = 16;
+
+impl Read for Ring {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.at == self.text.len() {
+            self.text.clear();
+            self.at = 0;
+            for _ in 0..1000 {
+                self.write();
+            }
+        }
+        let length = into.len().min(self.text.len() - self.at);
+        into[..length].copy_from_slice(&self.text[self.at..self.at + length]);
+        self.at += length;
+        Ok(length)
+    }
+}
+
+impl Ring {
+    fn new(each: u64) -> Ring {
+        let text = format!("num_ranks {RANKS}\n").into_bytes();
+        Ring { each, rank: 0, op: 0, text, at: 0 }
+    }
+
+    fn write(&mut self) {
+        use std::io::Write;
+        let Ring { each, rank, op, text, .. } = self;
+        if *rank == RANKS {
+            return;
+        }
+        if *op == 0 {
+            writeln!(text, "\nrank {rank} {{").expect("memory");
+        }
+        let (next, before) = ((*rank + 1) % RANKS, (*rank + RANKS - 1) % RANKS);
+        match *op % 3 {
+            0 => writeln!(text, "l{op}: send 65536b to {next} tag {} cpu 0 nic 0", *op / 3),
+            1 => writeln!(text, "l{op}: recv 65536b from {before} tag {} cpu 0 nic 0", *op / 3),
+            _ => writeln!(text, "l{op}: calc 1234 cpu 0"),
+        }
+        .expect("memory");
+        if *op > 0 {
+            writeln!(text, "l{op} requires l{}", *op - 1).expect("memory");
+        }
+        *op += 1;
+        if *op == *each {
+            writeln!(text, "}}").expect("memory");
+            (*rank, *op) = (*rank + 1, 0);
+        }
+    }
+}
+
+#[test]
+fn a_ring_is_read() {
+    let job = goal::text::read(BufReader::new(Ring::new(3000)), "ring.goal").expect("valid");
+    assert_eq!((job.ranks(), job.operations()), (16, 48_000));
+}
+
+#[test]
+#[ignore = "measures; in a release build, alone"]
+fn ten_million_operations_are_read_at_two_million_a_second() {
+    let each = 625_002;
+    let mut text = Vec::new();
+    Ring::new(each).read_to_end(&mut text).expect("memory");
+    let start = seconds();
+    let job = goal::text::read(&text[..], "ring.goal").expect("valid");
+    report("text", job.operations(), text.len(), start);
+}
+
+/// Prints operations a second since `start`.
+fn report(what: &str, operations: u64, bytes: usize, start: f64) {
+    let (seconds, megabytes) = (seconds() - start, bytes >> 20);
+    let rate = operations as f64 / seconds / 1e6;
+    println!("{what}: {operations} operations, {megabytes} MiB, {seconds:.2} s: {rate:.2} million/s");
+}
+
+/// Seconds that this thread has run: others may use the machine as well.
+fn seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
+    text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).expect("nanoseconds") / 1e9
+}
