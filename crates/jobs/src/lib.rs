@@ -12,6 +12,7 @@
 //! | [`placed`] | ranks on hosts, and the numbers of messages |
 //! | [`matching`] | which receive takes which message |
 //! | [`machine`] | ranks while they run |
+//! | [`csv`] | messages that depend on messages, in CSV |
 //! | [`goal`] | traces of LogGOPSim and ATLAHS, text and binary |
 //! | [`refused`] | errors in files of jobs |
 //! | [`trace`] | what each operation waited for |
@@ -20,6 +21,7 @@
 //! Nothing here has a clock or a network: time is an argument, and messages are handed to whoever carries them.
 
 pub mod check;
+pub mod csv;
 pub mod goal;
 pub mod job;
 pub mod machine;
@@ -27,6 +29,7 @@ pub mod matching;
 pub mod op;
 pub mod placed;
 pub mod refused;
+mod starts;
 mod text;
 pub mod trace;
 pub mod unwritten;

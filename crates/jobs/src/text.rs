@@ -11,6 +11,26 @@ pub(crate) fn digits<T: TryFrom<u64>>(text: impl AsRef<[u8]>) -> Option<T> {
     T::try_from(number).ok()
 }
 
+/// Parses a decimal number without sign, exact in units of `1 / scale`, a power of ten. `None` if it is not whole in
+/// these.
+pub(crate) fn scaled(text: &str, scale: u64) -> Option<u64> {
+    let (whole, mut fraction) = text.split_once('.').map_or((text, "0"), |(whole, fraction)| (whole, fraction));
+    if fraction.is_empty() || !fraction.bytes().all(|c| c.is_ascii_digit()) {
+        return None;
+    }
+    let (mut sum, mut unit) = (digits::<u64>(whole)?.checked_mul(scale)?, scale);
+    while let Some(digit) = fraction.bytes().next() {
+        fraction = &fraction[1..];
+        match (digit, unit) {
+            (b'0', _) => {}
+            (_, 0 | 1) => return None,
+            (digit, unit) => sum = sum.checked_add(u64::from(digit - b'0') * (unit / 10))?,
+        }
+        unit /= 10;
+    }
+    Some(sum)
+}
+
 /// Shows what a user wrote in quotes: in one line, its first 60 characters.
 pub(crate) fn quoted(text: impl AsRef<[u8]>) -> String {
     let text = text.as_ref();
@@ -41,6 +61,16 @@ mod tests {
         assert_eq!((digits::<u8>("255"), digits::<u8>("256"), digits::<u8>("")), (Some(255), None, None));
         assert_eq!((digits::<u64>("18446744073709551615"), digits::<u64>("18446744073709551616")), (Some(!0), None));
         assert_eq!((digits::<u64>("+1"), digits::<u64>("1_0"), digits::<u64>("00012")), (None, None, Some(12)));
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!((scaled("1.5", 1000), scaled("1.0010", 1000), scaled("7", 1)), (Some(1500), Some(1001), Some(7)));
+        assert_eq!(
+            (scaled("1.0001", 1000), scaled("1.", 1000), scaled(".5", 1000), scaled("1.-", 9)),
+            (None, None, None, None)
+        );
+        assert_eq!((scaled("0.000000", 1), scaled("18446744073709551.616", 1000)), (Some(0), None));
     }
 
     #[test]

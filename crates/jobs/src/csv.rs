@@ -1,0 +1,453 @@
+//! Messages that depend on messages, in CSV, for who has no trace.
+//!
+//! ```text
+//! id,src,dst,bytes,after,compute_ns
+//! a,0,1,1000000,,500
+//! b,1,2,1000000,a,0
+//! c,0,2,4096,a,0
+//! d,2,0,4096,b c,1200.5
+//! ```
+//!
+//! Columns are named in the first line and may have any order. `id`, `src`, `dst` and `bytes` are required.
+//!
+//! | column | contents |
+//! |---|---|
+//! | `id` | a name without blanks, of at most 64 characters, that no other message has |
+//! | `src`, `dst` | sending and receiving rank, from 0 |
+//! | `bytes` | payload |
+//! | `after` | ids, separated by blanks, of messages that come first |
+//! | `compute_ns` | how long `src` computes after that, before it sends |
+//! | `start_ns` | earliest time at which `src` computes, or sends if it does not compute |
+//! | `stream` | 0 to 253, 0 if empty: the computations of a rank on one stream run one after another |
+//! | `phase` | a name; answers are given for each phase |
+//!
+//! Each message in `after` must arrive at `src` or leave it. One that arrives has come when it has arrived in full. One
+//! that leaves has come when it was acknowledged in full: messages that only follow each other onto the link need no
+//! dependency, as a rank sends what is ready in the order of the lines. A message may name later lines. A cycle is
+//! refused, whichever ranks it passes.
+//!
+//! Sends do not wait for computations of others: they have a stream of their own. Times have at most three decimals.
+//! Blank lines and lines that start with `#` are skipped. There is no quoting.
+
+use crate::job::{Job, JobBuilder, RANKS_MAX, When};
+use crate::op::{BYTES_MAX, Op, TIME_MAX, Work};
+use crate::refused::Refused;
+use crate::starts::{self, Starts};
+use crate::text::{digits, quoted, scaled};
+use backwater_types::Duration;
+use std::collections::HashMap;
+use std::fmt::Display;
+
+const COLUMNS: [&str; 9] = ["id", "src", "dst", "bytes", "after", "compute_ns", "start_ns", "stream", "phase"];
+/// Columns that are required: the first.
+const NEEDED: usize = 4;
+/// Longest id or name of a phase, characters.
+const NAME_MAX: usize = 64;
+/// Stream of sends and receives.
+const MESSAGES: u8 = 1;
+/// Streams that are not those of computations: [`MESSAGES`] and that of [`Starts`].
+const OTHERS: u8 = 2;
+
+const _: () = assert!(MESSAGES == 1 && starts::STREAM == 2, "computations are on 0 and on 3 to 255");
+
+/// Reads a job. `file` is its name in messages. It has `ranks` ranks, or as many as the highest of a message says.
+///
+/// # Errors
+/// Names the first line that is refused, what it has, and what was expected.
+///
+/// # Panics
+/// If `ranks` is 0.
+pub fn read(text: &str, file: &str, ranks: Option<u32>) -> Result<Job, Refused> {
+    assert!(ranks != Some(0), "a job has a rank");
+    let most = ranks.unwrap_or(RANKS_MAX).min(RANKS_MAX);
+    let mut messages = Messages { file, rows: Vec::new(), causes: Vec::new(), phases: vec![""] };
+    messages.parse(text, most)?;
+    messages.resolve()?;
+    messages.order()?;
+    let highest = messages.rows.iter().map(|row| row.src.max(row.dst) + 1).max();
+    messages.build(ranks.map_or(highest.unwrap_or(0), |_| most))
+}
+
+struct Messages<'a> {
+    file: &'a str,
+    rows: Vec<Row<'a>>,
+    /// What rows wait for: row `i` for `causes[rows[i].causes..rows[i + 1].causes]`.
+    causes: Vec<u32>,
+    /// Names of the phases. The first has none.
+    phases: Vec<&'a str>,
+}
+
+/// A message.
+struct Row<'a> {
+    line: u64,
+    id: &'a str,
+    src: u32,
+    dst: u32,
+    bytes: u64,
+    after: &'a str,
+    compute: Duration,
+    start: Duration,
+    stream: u8,
+    phase: u32,
+    causes: usize,
+    /// Whether others wait until it was acknowledged.
+    acknowledged: bool,
+}
+
+impl<'a> Messages<'a> {
+    fn refuse(&self, line: u64, problem: impl Display) -> Refused {
+        Refused::line(self.file, line, problem)
+    }
+
+    fn parse(&mut self, text: &'a str, ranks: u32) -> Result<(), Refused> {
+        let mut columns = None;
+        let mut phases = HashMap::from([("", 0)]);
+        // Spreadsheets put a mark at the start.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for (line, content) in (1..).zip(text.lines()) {
+            let content = content.trim();
+            if content.is_empty() || content.starts_with('#') {
+                continue;
+            }
+            match &columns {
+                None => columns = Some(header(content).map_err(|problem| self.refuse(line, problem))?),
+                Some(columns) => {
+                    let row = parse_row(content, line, columns, ranks);
+                    let (mut row, phase) = row.map_err(|problem| self.refuse(line, problem))?;
+                    row.phase = *phases.entry(phase).or_insert_with(|| {
+                        self.phases.push(phase);
+                        self.phases.len() as u32 - 1
+                    });
+                    self.rows.push(row);
+                }
+            }
+        }
+        match columns {
+            None => Err(Refused::at(
+                self.file,
+                format!("is empty: expected the header \"{}\"", COLUMNS[..NEEDED].join(",")),
+            )),
+            Some(_) if self.rows.is_empty() => Err(Refused::at(self.file, "has no message: expected a line for each")),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Finds the messages that each message waits for.
+    fn resolve(&mut self) -> Result<(), Refused> {
+        let mut by_id = HashMap::with_capacity(self.rows.len());
+        for (number, row) in (0..).zip(&self.rows) {
+            if let Some(first) = by_id.insert(row.id, number) {
+                let (id, first) = (quoted(row.id), self.rows[first as usize].line);
+                return Err(self.refuse(row.line, format_args!("id {id}: expected another than that of line {first}")));
+            }
+        }
+        for number in 0..self.rows.len() {
+            self.rows[number].causes = self.causes.len();
+            let Row { line, src, after, .. } = self.rows[number];
+            for id in after.split_ascii_whitespace() {
+                let Some(cause) = by_id.get(id) else {
+                    return Err(self.refuse(line, format_args!("after {}: expected ids of this file", quoted(id))));
+                };
+                let Row { src: from, dst: to, .. } = self.rows[*cause as usize];
+                if from != src && to != src {
+                    let expected = format_args!("expected a message that arrives at rank {src} or leaves it");
+                    let problem = format_args!("after {}: it goes from rank {from} to {to}: {expected}", quoted(id));
+                    return Err(self.refuse(line, problem));
+                }
+                self.rows[*cause as usize].acknowledged |= from == src;
+                self.causes.push(*cause);
+            }
+        }
+        Ok(())
+    }
+
+    fn causes(&self, row: u32) -> &[u32] {
+        let end = self.rows.get(row as usize + 1).map_or(self.causes.len(), |row| row.causes);
+        &self.causes[self.rows[row as usize].causes..end]
+    }
+
+    /// Refuses messages that wait for one another.
+    fn order(&self) -> Result<(), Refused> {
+        let rows = self.rows.len() as u32;
+        // Effects of row `i` are `effects[starts[i]..starts[i + 1]]`.
+        let mut starts = vec![0; rows as usize + 2];
+        self.causes.iter().for_each(|cause| starts[*cause as usize + 2] += 1);
+        (2..starts.len()).for_each(|row| starts[row] += starts[row - 1]);
+        let mut effects = vec![0; self.causes.len()];
+        for row in 0..rows {
+            for cause in self.causes(row) {
+                let next = &mut starts[*cause as usize + 1];
+                effects[*next] = row;
+                *next += 1;
+            }
+        }
+        let mut unmet: Vec<usize> = (0..rows).map(|row| self.causes(row).len()).collect();
+        let mut ready: Vec<u32> = (0..rows).filter(|row| unmet[*row as usize] == 0).collect();
+        while let Some(row) = ready.pop() {
+            for effect in &effects[starts[row as usize]..starts[row as usize + 1]] {
+                unmet[*effect as usize] -= 1;
+                if unmet[*effect as usize] == 0 {
+                    ready.push(*effect);
+                }
+            }
+        }
+        let waits = |row: &u32| unmet[*row as usize] > 0;
+        let Some(mut at) = (0..rows).find(waits) else { return Ok(()) };
+        // Each message that is left waits for one that is left, so walking on closes a cycle.
+        let next = |row: u32| *self.causes(row).iter().find(|cause| waits(cause)).expect("it waits for something");
+        let mut seen = vec![false; rows as usize];
+        while !std::mem::replace(&mut seen[at as usize], true) {
+            at = next(at);
+        }
+        let cycle: Vec<u32> =
+            std::iter::successors(Some(at), |row| Some(next(*row)).filter(|row| *row != at)).collect();
+        let named =
+            |row: &u32| format!("{} (line {})", quoted(self.rows[*row as usize].id), self.rows[*row as usize].line);
+        let mut shown: Vec<String> = cycle.iter().take(8).map(named).collect();
+        shown.push(match cycle.len() > 8 {
+            true => format!("... ({} messages)", cycle.len()),
+            false => quoted(self.rows[at as usize].id),
+        });
+        let problem = format!("messages wait for one another in a cycle: {}", shown.join(", "));
+        Err(self.refuse(self.rows[at as usize].line, problem))
+    }
+
+    fn build(&self, ranks: u32) -> Result<Job, Refused> {
+        let mut builder = JobBuilder::default();
+        self.phases[1..].iter().for_each(|name| _ = builder.phase(*name, 0));
+        let mut of_rank = vec![Vec::new(); ranks as usize];
+        for (number, row) in (0..).zip(&self.rows) {
+            of_rank[row.src as usize].push(number);
+            of_rank[row.dst as usize].push(number);
+        }
+        // `[row]`: its send while its sender is built, its receive while its receiver is.
+        let mut done = vec![0; self.rows.len()];
+        let mut begins = Vec::new();
+        for (rank, numbers) in (0..ranks).zip(&of_rank) {
+            let sent = |number: &&u32| self.rows[**number as usize].src == rank;
+            let times = numbers.iter().filter(sent).map(|number| self.rows[*number as usize].start);
+            let starts = Starts::add(&mut builder, times);
+            begins.clear();
+            for number in numbers {
+                let row = &self.rows[*number as usize];
+                let of = |op: Op| op.of(row.phase);
+                if row.dst == rank {
+                    done[*number as usize] = builder.op(of(Op::recv(row.src, *number).on(MESSAGES)));
+                    continue;
+                }
+                let computes = row.compute > Duration::ZERO;
+                let computation = computes.then(|| builder.op(of(Op::calc(row.compute).on(row.stream))));
+                let work = Work::Send { to: row.dst, bytes: row.bytes, tag: *number };
+                let send = Op { acknowledged: row.acknowledged, ..of(Op::new(work).on(MESSAGES)) };
+                let send = builder.op_after(send, computation.as_slice());
+                done[*number as usize] = send;
+                begins.push((*number, computation.unwrap_or(send)));
+            }
+            for (number, begin) in &begins {
+                starts.delay(&mut builder, *begin, self.rows[*number as usize].start);
+                self.causes(*number).iter().for_each(|cause| builder.after(done[*cause as usize], *begin, When::Ended));
+            }
+            builder.end_rank().map_err(|problem| Refused::at(self.file, problem))?;
+        }
+        Ok(builder.finish().expect("each message has a send and a receive, with a tag of its own"))
+    }
+}
+
+/// Place of each column in a line; `None`: it is not there.
+type Columns = [Option<usize>; COLUMNS.len()];
+
+fn header(line: &str) -> Result<Columns, String> {
+    let mut columns = Columns::default();
+    for (place, name) in line.split(',').map(str::trim).enumerate() {
+        match COLUMNS.iter().position(|column| *column == name) {
+            Some(column) if columns[column].is_none() => columns[column] = Some(place),
+            Some(_) => return Err(format!("{}: expected each column once", quoted(name))),
+            None => return Err(format!("{}: expected a header with columns {}", quoted(name), COLUMNS.join(", "))),
+        }
+    }
+    match columns[..NEEDED].iter().position(Option::is_none) {
+        Some(missing) => Err(format!("{}: expected a column {} in the header", quoted(line), COLUMNS[missing])),
+        None => Ok(columns),
+    }
+}
+
+/// Parses a line into a row and the name of its phase.
+fn parse_row<'a>(content: &'a str, line: u64, columns: &Columns, ranks: u32) -> Result<(Row<'a>, &'a str), String> {
+    let mut fields = [""; COLUMNS.len()];
+    let mut count = 0;
+    for field in content.split(',') {
+        if let Some(column) = columns.iter().position(|place| *place == Some(count)) {
+            fields[column] = field.trim();
+        }
+        count += 1;
+    }
+    let expected = columns.iter().flatten().count();
+    if count != expected {
+        return Err(format!("{}: expected {expected} fields as in the header, not {count}", quoted(content)));
+    }
+    let [id, src, dst, bytes, after, compute, start, stream, phase] = fields;
+    let refuse =
+        |column: &str, value: &str, expected: String| format!("{column} {}: expected {expected}", quoted(value));
+    if id.is_empty() || id.chars().count() > NAME_MAX || id.contains(char::is_whitespace) {
+        return Err(refuse("id", id, format!("a name without blanks, of 1 to {NAME_MAX} characters")));
+    }
+    let rank = |column, value| {
+        let rank = digits(value).filter(|rank| *rank < ranks);
+        rank.ok_or_else(|| refuse(column, value, format!("a rank, 0 to {}", ranks - 1)))
+    };
+    let (src, dst) = (rank("src", src)?, rank("dst", dst)?);
+    if src == dst {
+        return Err(format!("dst {dst}: expected another rank than src"));
+    }
+    let bytes: Option<u64> = digits(bytes).filter(|bytes| (1..=BYTES_MAX).contains(bytes));
+    let bytes = bytes.ok_or_else(|| refuse("bytes", fields[3], format!("whole bytes, 1 to {BYTES_MAX}")))?;
+    let time = |column, value| match value {
+        "" => Ok(Duration::ZERO),
+        value => {
+            let time = scaled(value, 1000).filter(|time| *time <= TIME_MAX.0).map(Duration);
+            let expected = || format!("ns with at most three decimals, 0 to {}", TIME_MAX.0 / 1000);
+            time.ok_or_else(|| refuse(column, value, expected()))
+        }
+    };
+    let (compute, start) = (time("compute_ns", compute)?, time("start_ns", start)?);
+    let stream = match stream {
+        "" => 0,
+        stream => {
+            let number = digits::<u8>(stream).filter(|number| *number <= u8::MAX - OTHERS);
+            number.ok_or_else(|| refuse("stream", stream, format!("0 to {}, or nothing", u8::MAX - OTHERS)))?
+        }
+    };
+    let stream = if stream == 0 { 0 } else { stream + OTHERS };
+    if phase.chars().count() > NAME_MAX || phase.contains(char::is_control) {
+        return Err(refuse("phase", phase, format!("a name of at most {NAME_MAX} characters")));
+    }
+    Ok((
+        Row { line, id, src, dst, bytes, after, compute, start, stream, phase: 0, causes: 0, acknowledged: false },
+        phase,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_all(text: &str) -> Result<Job, String> {
+        read(text, "m.csv", None).map_err(|error| error.to_string())
+    }
+
+    /// Refusal of lines under a header with all columns.
+    fn refusal(lines: &str) -> String {
+        let header = COLUMNS.join(",");
+        read_all(&format!("{header}\n{lines}")).expect_err(lines)
+    }
+
+    /// What each operation of a rank waits for.
+    fn causes(job: &Job, rank: u32) -> Vec<Vec<u32>> {
+        let mut causes = vec![Vec::new(); job.len(rank) as usize];
+        for op in 0..job.len(rank) {
+            for edge in job.edges(rank, op) {
+                assert_eq!(edge.when(), When::Ended);
+                causes[edge.effect() as usize].push(op);
+            }
+        }
+        causes
+    }
+
+    #[test]
+    fn messages_wait_for_those_that_arrive_and_for_those_that_were_acknowledged() {
+        let text = "\u{feff}# three ranks\r\nbytes, id, src, dst, after, compute_ns\r\n1000,a,0,1,,500\r\n\r\n10,b,1,2,a,0\n\
+                    20,c,0,2,a,\n30,d,2,0,b c,1200.5\n";
+        let job = read_all(text).expect("valid");
+        assert_eq!(job.ranks(), 3);
+        let ops = |rank| (0..job.len(rank)).map(|op| job.op(rank, op)).collect::<Vec<_>>();
+        let (a, c) = (Op::send(1, 1000, 0).on(1), Op::send(2, 20, 2).on(1));
+        let a = Op { acknowledged: true, ..a };
+        assert_eq!(ops(0), [Op::calc(Duration(500_000)), a, c, Op::recv(2, 3).on(1)]);
+        assert_eq!(ops(1), [Op::recv(0, 0).on(1), Op::send(2, 10, 1).on(1)]);
+        let d = [Op::calc(Duration(1_200_500)), Op::send(0, 30, 3).on(1)];
+        assert_eq!(ops(2), [Op::recv(1, 1).on(1), Op::recv(0, 2).on(1), d[0], d[1]]);
+        assert_eq!(causes(&job, 0), [vec![], vec![0], vec![1], vec![]]);
+        assert_eq!(causes(&job, 1), [vec![], vec![0]]);
+        assert_eq!(causes(&job, 2), [vec![], vec![], vec![0, 1], vec![2]]);
+    }
+
+    #[test]
+    fn starts_streams_and_phases_are_kept() {
+        let text = "id,src,dst,bytes,start_ns,compute_ns,stream,phase\na,0,1,8,30,5,1,forward\nb,0,1,8,20.5,,,backward 2\n\
+                    c,1,0,8,,,,forward\nd,0,1,8,30,,,\n";
+        let job = read_all(text).expect("valid");
+        let ops = (0..job.len(0)).map(|op| job.op(0, op)).collect::<Vec<_>>();
+        let delays = [Op::calc(Duration(20_500)).on(2), Op::calc(Duration(9_500)).on(2)];
+        assert_eq!(ops[..2], delays);
+        assert_eq!(
+            ops[2..5],
+            [Op::calc(Duration(5_000)).on(3).of(1), Op::send(1, 8, 0).on(1).of(1), Op::send(1, 8, 1).on(1).of(2)]
+        );
+        assert_eq!(causes(&job, 0), [vec![], vec![0], vec![1], vec![2], vec![0], vec![], vec![1]]);
+        let names = job.phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>();
+        assert_eq!(names, ["", "forward", "backward 2"]);
+    }
+
+    #[test]
+    fn ranks_may_be_more_than_messages_need() {
+        assert_eq!(read("id,src,dst,bytes\na,0,1,8\n", "m", Some(7)).expect("valid").ranks(), 7);
+        let error = read("id,src,dst,bytes\na,0,7,8\n", "m", Some(7)).expect_err("seven ranks");
+        assert_eq!(error.to_string(), "m:2: dst \"7\": expected a rank, 0 to 6");
+    }
+
+    #[test]
+    fn headers_are_refused_by_column() {
+        let expected = "m.csv: is empty: expected the header \"id,src,dst,bytes\"";
+        assert_eq!(read_all("# nothing\n").expect_err("empty"), expected);
+        assert_eq!(
+            read_all("id,src,dst,bytes").expect_err("no line"),
+            "m.csv: has no message: expected a line for each"
+        );
+        let said = read_all("id,src,dst,size\n").expect_err("size");
+        let columns = "id, src, dst, bytes, after, compute_ns, start_ns, stream, phase";
+        assert_eq!(said, format!("m.csv:1: \"size\": expected a header with columns {columns}"));
+        assert_eq!(read_all("id,src,src\n").expect_err("twice"), "m.csv:1: \"src\": expected each column once");
+        let said = read_all("src,dst,bytes\n").expect_err("no id");
+        assert_eq!(said, "m.csv:1: \"src,dst,bytes\": expected a column id in the header");
+    }
+
+    #[test]
+    fn lines_are_refused_with_value_and_what_was_allowed() {
+        let cases = [
+            ("a,0,1,8", "\"a,0,1,8\": expected 9 fields as in the header, not 4"),
+            (",0,1,8,,,,,", "id \"\": expected a name without blanks, of 1 to 64 characters"),
+            ("a b,0,1,8,,,,,", "id \"a b\": expected a name without blanks, of 1 to 64 characters"),
+            ("a,-1,1,8,,,,,", "src \"-1\": expected a rank, 0 to 1048575"),
+            ("a,0,4000000000,8,,,,,", "dst \"4000000000\": expected a rank, 0 to 1048575"),
+            ("a,1,1,8,,,,,", "dst 1: expected another rank than src"),
+            ("a,0,1,0,,,,,", "bytes \"0\": expected whole bytes, 1 to 1125899906842624"),
+            ("a,0,1,1e6,,,,,", "bytes \"1e6\": expected whole bytes, 1 to 1125899906842624"),
+            (
+                "a,0,1,8,,1.0001,,,",
+                "compute_ns \"1.0001\": expected ns with at most three decimals, 0 to 3600000000000",
+            ),
+            ("a,0,1,8,,,-5,,", "start_ns \"-5\": expected ns with at most three decimals, 0 to 3600000000000"),
+            ("a,0,1,8,,,,254,", "stream \"254\": expected 0 to 253, or nothing"),
+            ("a,0,1,8,b,,,,", "after \"b\": expected ids of this file"),
+        ];
+        for (line, said) in cases {
+            assert_eq!(refusal(line), format!("m.csv:2: {said}"), "{line}");
+        }
+        assert_eq!(refusal("a,0,1,8,,,,,\n\na,1,0,8,,,,,"), "m.csv:4: id \"a\": expected another than that of line 2");
+        let said = refusal("a,0,1,8,,,,,\nb,2,3,8,a,,,,");
+        assert_eq!(
+            said,
+            "m.csv:3: after \"a\": it goes from rank 0 to 1: expected a message that arrives at rank 2 or leaves it"
+        );
+    }
+
+    #[test]
+    fn a_cycle_across_ranks_is_named() {
+        let said = refusal("x,2,0,8,,,,,\na,0,1,8,c x,,,,\nb,1,2,8,a,,,,\nc,2,0,8,b,,,,\ny,0,1,1,c,,,,");
+        let expected =
+            "messages wait for one another in a cycle: \"a\" (line 3), \"c\" (line 5), \"b\" (line 4), \"a\"";
+        assert_eq!(said, format!("m.csv:3: {expected}"));
+        let said = refusal("a,0,1,8,a,,,,");
+        assert_eq!(said, "m.csv:2: messages wait for one another in a cycle: \"a\" (line 2), \"a\"");
+    }
+}
