@@ -7,6 +7,7 @@
 //! | file | contents |
 //! |---|---|
 //! | [`op`] | operations |
+//! | [`htsim`] | connection matrices and fat trees of htsim |
 //! | [`job`] | a job as tables, and the builder that readers and generators use |
 //! | [`check`] | whether each send has a receive |
 //! | [`placed`] | ranks on hosts, and the numbers of messages |
@@ -23,6 +24,7 @@
 pub mod check;
 pub mod csv;
 pub mod goal;
+pub mod htsim;
 pub mod job;
 pub mod machine;
 pub mod matching;
