@@ -5,7 +5,7 @@ use backwater_jobs::htsim::fat_tree::Switches;
 use backwater_jobs::op::Work;
 use backwater_jobs::{Job, goal, htsim};
 use std::fs::{self, File};
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Cursor, Read};
 
 fn data(name: &str) -> String {
     format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -37,6 +37,9 @@ fn traces_of_goal_read() {
         let mut written = Vec::new();
         goal::write::write(&job, &mut written).expect("GOAL says it");
         assert_eq!(goal::text::read(&written[..], "again").expect("valid"), job, "{name}");
+        written.clear();
+        goal::binary::write(&job, &mut written).expect("GOAL says it");
+        assert_eq!(goal::binary::read(Cursor::new(written), "again").expect("valid"), job, "{name}");
     }
     let tree = goal::text::read(text("binary_tree_32.goal").as_bytes(), "tree").expect("valid");
     assert_eq!((tree.edges(1, 0).len(), tree.roots(1)), (4, &[0][..]));

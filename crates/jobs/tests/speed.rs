@@ -2,7 +2,7 @@
 //! `cargo test --release -p backwater-jobs --test speed -- --ignored --nocapture`.
 
 use backwater_jobs::goal;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Cursor, Read};
 
 /// A trace of 16 ranks that pass a message round and compute, written while it is read: `each` operations a rank.
 struct Ring {
@@ -80,6 +80,14 @@ fn ten_million_operations_are_read_at_two_million_a_second() {
     let start = seconds();
     let job = goal::text::read(&text[..], "ring.goal").expect("valid");
     report("text", job.operations(), text.len(), start);
+    drop(text);
+    let (start, mut binary) = (seconds(), Vec::new());
+    goal::binary::write(&job, &mut binary).expect("memory");
+    report("binary, written", job.operations(), binary.len(), start);
+    let start = seconds();
+    let again = goal::binary::read(Cursor::new(&binary), "ring.bin").expect("valid");
+    report("binary, read", job.operations(), binary.len(), start);
+    assert_eq!(again, job);
 }
 
 /// Prints operations a second since `start`.
