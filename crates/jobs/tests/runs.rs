@@ -1,9 +1,11 @@
 //! Jobs that were read run as their files say, on a network where a message takes its bytes in ns plus 100 ns, and its
 //! acknowledgement 100 ns more.
 
-use backwater_jobs::htsim::{self, Unit};
+use backwater_jobs::htsim::matrix::{Begin as Beginning, Flow, Kind, Trigger};
+use backwater_jobs::htsim::{self, Matrix, Unit};
 use backwater_jobs::placed::{Local, Overheads};
 use backwater_jobs::{Begin, Job, Machine, Placed, Placement, csv};
+use backwater_types::hash::Stream;
 use backwater_types::{Duration, Instant};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -119,4 +121,88 @@ fn messages_of_a_csv_wait_and_compute() {
     let starts = starts(csv::read(text, "m.csv", None).expect("valid"));
     let expected = [(0, 0), (1, 1100 + 50), (2, 1200), (3, 1310 + 20), (4, 5000), (5, 5007)];
     assert_eq!(starts, expected.map(|(tag, start)| (tag, vec![start])).into());
+}
+
+/// A matrix in which each trigger is hit, and starts flows, at one host only.
+fn random(seed: u64) -> Matrix {
+    let mut stream = Stream::new(seed, 0, 0);
+    let mut below = |n: u32| stream.next_u32() % n;
+    let hosts = 4;
+    let kinds = [Kind::Oneshot, Kind::Multishot, Kind::Barrier { count: 0 }];
+    // Trigger `id` is at host `id % hosts`.
+    let triggers = (1..=8).map(|id| Trigger { line: id.into(), id, kind: kinds[below(3) as usize] });
+    let mut matrix = Matrix { hosts, triggers: triggers.collect(), ..Matrix::default() };
+    for number in 0..2 + below(12) {
+        let (src, dst) = (below(hosts), below(hosts - 1));
+        let dst = if dst < src { dst } else { dst + 1 };
+        let mut trigger = |host: u32| [host, host + hosts][below(2) as usize].max(1);
+        let mut some = |host: u32| Some(trigger(host)).filter(|id| id % hosts == host);
+        let (own, send_done, recv_done) = (some(src), some(src), some(dst));
+        let begin = match own.filter(|_| below(2) == 0) {
+            Some(id) => Beginning::Trigger(id),
+            None => Beginning::At(Duration::from_ns(below(100_000).into())),
+        };
+        let (send_done, recv_done) = (send_done.filter(|_| below(2) == 0), recv_done.filter(|_| below(2) == 0));
+        let (line, id, bytes) = (u64::from(number) + 10, Some(number + 1), u64::from(1 + below(100_000)));
+        matrix.flows.push(Flow { line, src, dst, id, begin, bytes, send_done, recv_done, prio: None });
+    }
+    for trigger in &mut matrix.triggers {
+        if let Kind::Barrier { count } = &mut trigger.kind {
+            let hits = matrix.flows.iter().flat_map(|flow| [flow.send_done, flow.recv_done]);
+            *count = hits.filter(|id| *id == Some(trigger.id)).count() as u32;
+        }
+    }
+    matrix
+}
+
+/// Starts of the flows as htsim has them, ns, on the same network.
+fn as_htsim(matrix: &Matrix) -> Vec<u64> {
+    let mut starts = vec![u64::MAX; matrix.flows.len()];
+    let mut hits = vec![0; matrix.triggers.len()];
+    // Time; a flow that starts, or else a trigger that is hit.
+    let mut events = BinaryHeap::new();
+    for (number, flow) in matrix.flows.iter().enumerate() {
+        if let Beginning::At(start) = flow.begin {
+            events.push(Reverse((start.0 / 1000, Some(number), 0)));
+        }
+    }
+    while let Some(Reverse((now, flow, trigger))) = events.pop() {
+        if let Some(number) = flow {
+            let flow = &matrix.flows[number];
+            starts[number] = now;
+            let arrival = now + flow.bytes + 100;
+            flow.recv_done.iter().for_each(|id| events.push(Reverse((arrival, None, *id))));
+            flow.send_done.iter().for_each(|id| events.push(Reverse((arrival + 100, None, *id))));
+            continue;
+        }
+        let hit = &mut hits[trigger as usize - 1];
+        *hit += 1;
+        let waiting = |(_, flow): &(usize, &Flow)| flow.begin == Beginning::Trigger(trigger);
+        let targets = matrix.flows.iter().enumerate().filter(waiting).map(|(number, _)| number);
+        let started: Vec<usize> = match matrix.triggers[trigger as usize - 1].kind {
+            Kind::Oneshot if *hit == 1 => targets.collect(),
+            Kind::Multishot => targets.skip(*hit as usize - 1).take(1).collect(),
+            Kind::Barrier { count } if *hit == count => targets.collect(),
+            _ => Vec::new(),
+        };
+        started.iter().for_each(|flow| events.push(Reverse((now, Some(*flow), 0))));
+    }
+    starts
+}
+
+#[test]
+fn random_triggers_start_flows_when_htsim_does() {
+    let mut run = 0;
+    for seed in 0..3000 {
+        let matrix = random(seed);
+        let expected = as_htsim(&matrix);
+        let job = matrix.job("random", None);
+        assert_eq!(job.is_ok(), expected.iter().all(|start| *start < u64::MAX), "{job:?}\n{matrix:?}");
+        let Ok(job) = job else { continue };
+        let starts = starts(job);
+        let found: Vec<u64> = (0..matrix.flows.len() as u32).map(|flow| starts[&flow][0]).collect();
+        assert_eq!(found, expected, "{matrix:?}");
+        run += 1;
+    }
+    assert!(run > 300, "{run} of 3000 start all flows");
 }

@@ -102,3 +102,26 @@ fn seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
     text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).expect("nanoseconds") / 1e9
 }
+
+#[test]
+#[ignore = "measures; in a release build, alone"]
+fn large_traces_with_an_error_are_refused_in_seconds() {
+    use std::fmt::Write;
+    let operations = 5_000_000;
+    let mut text = String::from("num_ranks 2\nrank 0 {\n");
+    (0..operations).for_each(|tag| writeln!(text, "send 1b to 1 tag {}", tag * 7 % 4_294_967_291_u64).expect("memory"));
+    let refused = |what: &str, text: &str| {
+        let start = seconds();
+        let error = goal::text::read(text.as_bytes(), "large.goal").expect_err("an error").to_string();
+        println!("{error}");
+        report(what, operations, text.len(), start);
+    };
+    refused("no receive", &format!("{text}}}\nrank 1 {{\n}}\n"));
+    refused("one receive of any", &format!("{text}}}\nrank 1 {{\nrecv 1b from -1\n}}\n"));
+    // Labels that are found by hash, each required by the next, and the last by the first.
+    let mut text = String::from("num_ranks 1\nrank 0 {\n");
+    (0..operations)
+        .for_each(|op| writeln!(text, "op{op}x: calc 1\nop{op}x requires op{}x", op.max(1) - 1).expect("memory"));
+    let text = text.replacen("op0x requires op0x\n", "", 1);
+    refused("a cycle", &format!("{text}op0x requires op{}x\n}}", operations - 1));
+}

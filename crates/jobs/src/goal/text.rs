@@ -33,7 +33,7 @@
 //! | LogGOPSim2 has more operations (`append`, `put`, `get`, `test` ...) | refused |
 //!
 //! The text is read once, from start to end. Besides the job, memory holds the labels of one rank and one byte for each
-//! operation, [`Lines`].
+//! operation.
 
 use crate::goal::labels::{Labels, NotTaken};
 use crate::goal::lines::Lines;

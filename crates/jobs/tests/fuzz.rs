@@ -1,0 +1,260 @@
+//! Feeds mutations of valid files to every reader. No reader may panic, take long, or allocate much, each must say what is
+//! wrong in one line, and each must accept what is written of what it accepted.
+//!
+//! `make fuzz` runs them for long: `FUZZ` is the number of executions per reader, and `FUZZ_SEED` selects another
+//! sequence. A failure prints its input.
+
+use backwater_jobs::htsim::{self, Unit};
+use backwater_jobs::{Job, Refused, csv, goal};
+use backwater_types::hash::Stream;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::alloc::System;
+use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Most bytes that one execution may allocate, all in all.
+const BYTES_MAX: usize = 1 << 30;
+/// Longest that one execution may take.
+const TIME_MAX: Duration = Duration::from_secs(10);
+
+const SPLICES: &[&[u8]] = &[
+    b"0",
+    b"1",
+    b"2",
+    b"3",
+    b"-1",
+    b"+",
+    b".",
+    b"..",
+    b",",
+    b":",
+    b"->",
+    b"{",
+    b"}",
+    b"/",
+    b"//",
+    b"/*",
+    b"*/",
+    b"#",
+    b"\n",
+    b"\r",
+    b"\t",
+    b" ",
+    b"_",
+    b"e9",
+    b"\0",
+    b"\xff",
+    b"\xff\xff\xff\xff",
+    b"\xef\xbb\xbf",
+    b"\xd9\xa3",
+    b"\xe2\x80\xae",
+    b"255",
+    b"256",
+    b"1048575",
+    b"1048576",
+    b"4294967295",
+    b"4294967296",
+    b"18446744073709551616",
+    b"0.0000000000000000001",
+    b"num_ranks ",
+    b"rank 1 {\n",
+    b"send 1b to 1\n",
+    b"recv 1b from 0\n",
+    b" requires ",
+    b" irequires ",
+    b" tag -1",
+    b" cpu 9",
+    b" nic 9",
+    b"l1",
+    b"calc 5\n",
+    b" id 1",
+    b" start 0",
+    b" size 5",
+    b" trigger 1",
+    b" send_done_trigger 1",
+    b" recv_done_trigger 2",
+    b"trigger id 1 oneshot\n",
+    b"trigger id 2 multishot\n",
+    b" barrier count 2",
+    b"0->1",
+    b"1->0",
+    b"Nodes 9\n",
+    b"Tier 1\n",
+    b"Bundle 2\n",
+    b"Radix_Up 2\n",
+    b"Radix_Down 2\n",
+    b"Oversubscribed 2\n",
+    b"a b",
+    b"a,0,1,8,",
+];
+
+const GOAL: &[&str] = &[
+    include_str!("data/binary_tree_32.goal"),
+    "num_ranks 3\nrank 0 {\n a: calc 1500 cpu 1\n b: send 4096b to 1 tag 7 nic 0\n b requires a\n}\nrank 1 {\n\
+     r: recv 4096b from 0 tag 7\n s: send 64 b to 2 cpu 3 tag 9 // x\n s irequires r\n}\nrank 2 {\n r: recv 64b from -1 tag -1\n}",
+    "num_ranks 2\nrank 0 {\nl1: send 1b to 1\nl2: send 2b to 1 tag 1\nl2 requires l1\n}\nrank 1 { /*\n*/\nrecv 1b from 0\n\
+     l1: recv 2b from 0 tag 1\nl3: calc 9\nl3 requires l1\nl4: calc 9\nl4 irequires l3\nl4 requires l1\n}\n",
+];
+const CSV: &[&str] = &[
+    "id,src,dst,bytes,after,compute_ns,start_ns,stream,phase\na,0,1,1000,,500,,,x\nb,1,2,10,a,0,30.25,1,\nc,0,2,20,a,,,,y\n\
+     d,2,0,30,b c,1200.5,,2,x\n",
+    "# x\nid,src,dst,bytes,after\n1,0,1,1,\n2,1,0,1,1\n3,0,1,1,2 1\n",
+];
+const MATRICES: &[&str] = &[
+    "Nodes 16\nConnections 3\nTriggers 2\nFailures 1\n3->9 id 1 start 5 size 1048576 send_done_trigger 4 recv_done_trigger 5\n\
+     9->3 id 2 trigger 5 size 4096 prio 2\n3->5 id 3 trigger 4 size 1\ntrigger id 4 oneshot\ntrigger id 5 barrier count 1\n\
+     failure switch_type AGG switch_id 2 link_id 1\n",
+    "Nodes 4\n0->1 id 1 start 0 size 1 send_done_trigger 1\n2->1 id 2 start 3 size 1 send_done_trigger 1\n\
+     0->3 id 3 trigger 1 size 1 recv_done_trigger 2\n0->2 id 4 trigger 1 size 1 send_done_trigger 2\n\
+     3->0 id 5 trigger 2 size 7\ntrigger id 1 multishot\ntrigger id 2 oneshot\n",
+    include_str!("data/bidir.cm"),
+    include_str!("data/test_cr_1f1m10p.cm"),
+];
+const TREES: &[&str] = &[
+    include_str!("data/fat_tree_128_4os.topo"),
+    include_str!("data/leaf_spine_tiny.topo"),
+    "Nodes 64\nTiers 2\nPodsize 64\nTier 0\nDownlink_speed_Gbps 400\nRadix_Down 16\nRadix_Up 8\nQueue_Up 9000\n\
+     Oversubscribed 2\nDownlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 400\nRadix_Down 8\nBundle 2\nDownlink_Latency_ns 500\n",
+];
+
+/// Returns a valid file with a few pieces doubled, removed, reversed, overwritten, or taken from another file.
+fn mutate(files: &[Vec<u8>], stream: &mut Stream) -> Vec<u8> {
+    let mut below = |n: usize| stream.next_u32() as usize % n.max(1);
+    let mut file = files[below(files.len())].clone();
+    for _ in 0..=below(3) {
+        let at = below(file.len() + 1);
+        let most = [2, 16][below(2)];
+        let end = (at + below(most)).min(file.len());
+        let piece = file[at..end].to_vec();
+        let middle: Vec<u8> = match below(8) {
+            0 => Vec::new(),
+            1 => [&piece[..], &piece].concat(),
+            2 => piece.into_iter().rev().collect(),
+            3 => {
+                let other = &files[below(files.len())];
+                let from = below(other.len());
+                other[from..(from + below(40)).min(other.len())].to_vec()
+            }
+            4 => [&[below(256) as u8], piece.get(1..).unwrap_or(&[])].concat(),
+            5 => [&[b'0' + below(10) as u8], piece.get(1..).unwrap_or(&[])].concat(),
+            _ => SPLICES[below(SPLICES.len())].to_vec(),
+        };
+        file.splice(at..end, middle);
+    }
+    file
+}
+
+/// Feeds mutations to a reader, which returns whether it accepted one. Returns the number accepted.
+fn fuzz(name: &str, few: u64, files: Vec<Vec<u8>>, read: impl Fn(&[u8]) -> bool) -> u64 {
+    let number = |name: &str, default: u64| match std::env::var(name) {
+        Ok(text) if !text.is_empty() => text.parse().expect("a whole number"),
+        _ => default,
+    };
+    let (count, seed) = (number("FUZZ", few), number("FUZZ_SEED", 14));
+    let refused = files.iter().find(|file| !read(file));
+    assert!(refused.is_none(), "{name}: not valid: {:?}", refused.map(|file| String::from_utf8_lossy(file)));
+    let mut stream = Stream::new(seed, count, name.len() as u64);
+    let (mut taken, mut most, mut longest) = (0, 0, Duration::ZERO);
+    for execution in 0..count {
+        let file = mutate(&files, &mut stream);
+        let (region, start) = (Region::new(ALLOCATOR), Instant::now());
+        let read = catch_unwind(AssertUnwindSafe(|| read(&file)));
+        let (bytes, time) = (region.change().bytes_allocated, start.elapsed());
+        (most, longest) = (most.max(bytes), longest.max(time));
+        match read {
+            Ok(took) if bytes <= BYTES_MAX && time <= TIME_MAX => taken += u64::from(took),
+            _ => {
+                let shown = String::from_utf8_lossy(&file);
+                panic!("{name}, seed {seed}, execution {execution}, {bytes} B, {time:?}: {shown:?}\n{file:?}")
+            }
+        }
+    }
+    println!("{name}: {count} executions, {taken} taken, at most {} MiB and {longest:?} each", most >> 20);
+    taken
+}
+
+/// Checks that an error is one short line, and returns what there is without one.
+fn legible<T>(result: Result<T, Refused>) -> Option<T> {
+    result
+        .map_err(|error| {
+            let message = error.to_string();
+            assert!(!message.chars().any(char::is_control) && message.chars().count() < 2000, "{message}");
+        })
+        .ok()
+}
+
+fn accept(job: Option<Job>) -> bool {
+    let Some(job) = job else { return false };
+    let (mut text, mut binary) = (Vec::new(), Vec::new());
+    goal::write::write(&job, &mut text).expect("it was read from GOAL");
+    assert_eq!(goal::text::read(&text[..], "again").as_ref(), Ok(&job));
+    goal::binary::write(&job, &mut binary).expect("it was read from GOAL");
+    assert_eq!(goal::binary::read(Cursor::new(binary), "again"), Ok(job));
+    true
+}
+
+fn matrix(text: &[u8], unit: Unit) -> bool {
+    let text = String::from_utf8_lossy(text);
+    let Some(matrix) = legible(htsim::matrix::read(&text, "f.cm", unit)) else { return false };
+    let (alone, told) = (matrix.job("f.cm", None), matrix.job("f.cm", Some(64)));
+    assert!(alone.is_err() || alone == told, "a size of signals changes only what is refused without");
+    let mut written = Vec::new();
+    if htsim::matrix::write(&matrix, unit, &mut written).is_ok() {
+        let again = htsim::matrix::read(&String::from_utf8_lossy(&written), "f.cm", unit).expect("valid");
+        let told_again = again.job("f.cm", Some(64));
+        assert!(told_again.as_ref().ok() == told.as_ref().ok(), "{told:?} {told_again:?}");
+    }
+    legible(alone);
+    legible(told).is_some()
+}
+
+fn tree(text: &[u8]) -> bool {
+    let Some(tree) = legible(htsim::fat_tree::read(&String::from_utf8_lossy(text), "f.topo")) else { return false };
+    let mut written = Vec::new();
+    htsim::fat_tree::write(&tree, &mut written).expect("it was read");
+    // The top has neither links upwards nor is it oversubscribed.
+    let mut expected = tree.clone();
+    expected.tiers.last_mut().expect("two tiers").oversubscribed = 1;
+    assert_eq!(htsim::fat_tree::read(&String::from_utf8_lossy(&written), "again"), Ok(expected));
+    true
+}
+
+fn all() {
+    let bytes = |texts: &[&str]| texts.iter().map(|text| text.as_bytes().to_vec()).collect::<Vec<_>>();
+    let binary = GOAL.iter().map(|text| {
+        let mut binary = Vec::new();
+        goal::binary::write(&goal::text::read(text.as_bytes(), "g").expect("valid"), &mut binary).expect("memory");
+        binary
+    });
+    let taken = [
+        fuzz("GOAL text", 20_000, bytes(GOAL), |text| accept(legible(goal::text::read(text, "f.goal")))),
+        fuzz("GOAL binary", 20_000, binary.collect(), |file| {
+            accept(legible(goal::binary::read(Cursor::new(file), "f.bin")))
+        }),
+        fuzz("messages in CSV", 20_000, bytes(CSV), |text| {
+            let text = String::from_utf8_lossy(text);
+            legible(csv::read(&text, "f.csv", Some(9)));
+            legible(csv::read(&text, "f.csv", None)).is_some()
+        }),
+        fuzz("connection matrices", 20_000, bytes(MATRICES), |text| {
+            matrix(text, if text.len() % 2 == 0 { Unit::Picoseconds } else { Unit::Microseconds })
+        }),
+        fuzz("fat trees", 20_000, bytes(TREES), tree),
+    ];
+    assert!(taken.iter().all(|taken| *taken > 0), "none refuses everything: {taken:?}");
+}
+
+#[test]
+fn no_reader_panics_at_a_mutation() {
+    all();
+}
+
+#[test]
+#[ignore = "make fuzz"]
+fn fuzz_every_reader_for_long() {
+    all();
+}
