@@ -1,7 +1,9 @@
 //! How fast traces are read. Run alone, in a release build:
 //! `cargo test --release -p backwater-jobs --test speed -- --ignored --nocapture`.
 
-use backwater_jobs::goal;
+use backwater_jobs::htsim::{self, Unit};
+use backwater_jobs::{csv, goal};
+use std::fmt::Write as _;
 use std::io::{BufReader, Cursor, Read};
 
 /// A trace of 16 ranks that pass a message round and compute, written while it is read: `each` operations a rank.
@@ -106,7 +108,6 @@ fn seconds() -> f64 {
 #[test]
 #[ignore = "measures; in a release build, alone"]
 fn large_traces_with_an_error_are_refused_in_seconds() {
-    use std::fmt::Write;
     let operations = 5_000_000;
     let mut text = String::from("num_ranks 2\nrank 0 {\n");
     (0..operations).for_each(|tag| writeln!(text, "send 1b to 1 tag {}", tag * 7 % 4_294_967_291_u64).expect("memory"));
@@ -124,4 +125,29 @@ fn large_traces_with_an_error_are_refused_in_seconds() {
         .for_each(|op| writeln!(text, "op{op}x: calc 1\nop{op}x requires op{}x", op.max(1) - 1).expect("memory"));
     let text = text.replacen("op0x requires op0x\n", "", 1);
     refused("a cycle", &format!("{text}op0x requires op{}x\n}}", operations - 1));
+}
+
+#[test]
+#[ignore = "measures; in a release build, alone"]
+fn a_million_messages_are_read_in_seconds() {
+    let (messages, hosts) = (1_000_000, 1024);
+    let mut text = String::from("id,src,dst,bytes,after,compute_ns\n");
+    let mut matrix = format!("Nodes {hosts}\nConnections {messages}\n");
+    for number in 0..messages {
+        let (src, dst, before) = (number % hosts, (number + 1) % hosts, number as i64 - hosts as i64);
+        // Each host waits for its message before.
+        let after = if before < 0 { String::new() } else { format!("m{before}") };
+        writeln!(text, "m{number},{src},{dst},4096,{after},10").expect("memory");
+        let begin = if before < 0 { format!("start {number}") } else { format!("trigger {}", before + 1) };
+        let id = number + 1;
+        writeln!(matrix, "{src}->{dst} id {id} {begin} size 4096 send_done_trigger {id}").expect("memory");
+        writeln!(matrix, "trigger id {id} oneshot").expect("memory");
+    }
+    let start = seconds();
+    let job = csv::read(&text, "large.csv", None).expect("valid");
+    report("CSV", job.operations(), text.len(), start);
+    let start = seconds();
+    let read = htsim::matrix::read(&matrix, "large.cm", Unit::Picoseconds).expect("valid");
+    let job = read.job("large.cm", None).expect("each trigger has one host");
+    report("connection matrix", job.operations(), matrix.len(), start);
 }

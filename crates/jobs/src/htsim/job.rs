@@ -18,8 +18,9 @@
 //! flows. With no size such a trigger is refused.
 //!
 //! Several hits of a trigger that is no barrier come in an order that only a run shows. They become messages that
-//! receives of any source take one after another, on their own host without time or network. The n-th of these receives
-//! is the n-th hit.
+//! receives of any source take one after another; the n-th of these receives is the n-th hit. Where a hit is at the host
+//! that it starts flows of, this takes no time if messages within a host take none, as by default
+//! ([`Local`](crate::placed::Local)).
 
 use crate::htsim::matrix::{Begin, Flow, Kind, Matrix};
 use crate::job::{Job, JobBuilder, When};
