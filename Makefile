@@ -94,6 +94,7 @@ test-slurm: setup ## sweeps on a real Slurm of one machine; as root, with the pa
 
 fuzz: ## every parser with mutations of valid texts and frames; FUZZ=executions
 	FUZZ=$(FUZZ) cargo test -p backwater-scenario --locked --test fuzz -- --ignored --nocapture
+	FUZZ=$(FUZZ) cargo test -p backwater-jobs --locked --test fuzz -- --ignored --nocapture
 	FUZZ=$(FUZZ) cargo test -p backwater-wire --locked --test frames -- --ignored --nocapture
 
 bench: ## packet-hops per second and peak memory with one and two threads, into target/bench*.json; then the data plane alone

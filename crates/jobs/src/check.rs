@@ -2,11 +2,11 @@
 //!
 //! Messages are counted by source, destination and tag. A job may have as many of these as messages, so a first pass
 //! compares only sums of hashes, one for each destination. A second pass looks for the messages of one destination
-//! whose sums differ. If receives of a rank name any source or any tag, only their number is compared: which message
-//! they take is known when it arrives.
+//! whose sums differ. If receives of a rank name any source or any tag, which message they take is known only when it
+//! arrives. Of these ranks, their number is compared, each message has to have a receive that accepts it, and each
+//! receive that names both has to have a message.
 
-use crate::job::Job;
-use crate::op::{ANY, Work};
+use crate::op::ANY;
 use backwater_types::hash::mix64;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -63,13 +63,16 @@ fn hash(from: u32, tag: u32) -> u64 {
     mix64(mix64((from as u64) << 32 | tag as u64) ^ 0x6d61_7463_6865_7321)
 }
 
-/// Checks that each send has a receive.
+/// Calls its argument with source, destination and tag of each send and receive, and whether it is a send.
+pub(crate) type Each<'a> = &'a dyn Fn(&mut dyn FnMut(u32, u32, u32, bool));
+
+/// Checks that each send to one of `ranks` ranks has a receive.
 ///
 /// # Errors
 /// Names the first messages of the first destination for which this is not so.
-pub(crate) fn matched(job: &Job) -> Result<(), Unmatched> {
-    let mut sums = vec![Sum::default(); job.ranks() as usize];
-    each(job, |from, to, tag, is_send| {
+pub(crate) fn matched(ranks: u32, each: Each) -> Result<(), Unmatched> {
+    let mut sums = vec![Sum::default(); ranks as usize];
+    each(&mut |from, to, tag, is_send| {
         let sum = &mut sums[to as usize];
         if is_send {
             sum.sent += 1;
@@ -81,7 +84,7 @@ pub(crate) fn matched(job: &Job) -> Result<(), Unmatched> {
         }
     });
     let differs = |sum: &Sum| sum.sent != sum.received || !sum.wild && sum.difference != 0;
-    let Some(rank) = sums.iter().position(differs) else { return Ok(()) };
+    let Some(rank) = sums.iter().position(differs) else { return accepted(each, &sums) };
     let Sum { sent, received, wild, .. } = sums[rank];
     let rank = rank as u32;
     if wild {
@@ -89,7 +92,7 @@ pub(crate) fn matched(job: &Job) -> Result<(), Unmatched> {
     }
     // `(source, tag)`: sends and receives.
     let mut counts = BTreeMap::<(u32, u32), [u64; 2]>::new();
-    each(job, |from, to, tag, is_send| {
+    each(&mut |from, to, tag, is_send| {
         if to == rank {
             counts.entry((from, tag)).or_default()[!is_send as usize] += 1;
         }
@@ -99,17 +102,26 @@ pub(crate) fn matched(job: &Job) -> Result<(), Unmatched> {
     Err(Unmatched { from, to: rank, tag, sent, received })
 }
 
-/// Calls `see` with source, destination and tag of each send and receive, and whether it is a send.
-fn each(job: &Job, mut see: impl FnMut(u32, u32, u32, bool)) {
-    for rank in 0..job.ranks() {
-        for op in 0..job.len(rank) {
-            match job.op(rank, op).work {
-                Work::Send { to, tag, .. } => see(rank, to, tag, true),
-                Work::Recv { from, tag } => see(from, rank, tag, false),
-                Work::Calc(_) => {}
-            }
+/// Checks that each message to a rank whose receives name any has a receive that accepts it, and each receive that names
+/// both a message.
+fn accepted(each: Each, sums: &[Sum]) -> Result<(), Unmatched> {
+    // `(destination, source, tag)`: sends and receives.
+    let mut counts = BTreeMap::<(u32, u32, u32), [u64; 2]>::new();
+    each(&mut |from, to, tag, is_send| {
+        if sums[to as usize].wild {
+            counts.entry((to, from, tag)).or_default()[!is_send as usize] += 1;
+        }
+    });
+    let receives = |to, from, tag| counts.get(&(to, from, tag)).map_or(0, |[_, received]| *received);
+    for ((to, from, tag), [sent, received]) in &counts {
+        let (to, from, tag) = (*to, *from, *tag);
+        let any = receives(to, ANY, ANY) + receives(to, from, ANY) + receives(to, ANY, tag);
+        let named = from != ANY && tag != ANY;
+        if named && (received > sent || *sent > received + any) {
+            return Err(Unmatched { from, to, tag, sent: *sent, received: received + any });
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -139,5 +151,10 @@ mod tests {
         assert!(said.starts_with("rank 2 sends to rank 1 with tag 7 never"), "{said}");
         let said = check([&[send(2, 7)], &[send(2, 7)], &[recv(ANY, ANY)]]).expect_err("two sends");
         assert!(said.starts_with("rank 2 has 1 receives, and 2 messages are sent to it"), "{said}");
+        let said = check([&[send(1, 9)], &[recv(ANY, 0)], &[]]).expect_err("another tag");
+        assert!(said.starts_with("rank 0 sends to rank 1 with tag 9 once, and rank 1 receives that never"), "{said}");
+        check([&[send(1, 9)], &[recv(ANY, 9), recv(2, ANY)], &[send(1, 3)]]).expect("each has a receive");
+        let said = check([&[send(1, 9)], &[recv(ANY, 9), recv(2, 4)], &[send(1, 9)]]).expect_err("nobody sends 4");
+        assert!(said.starts_with("rank 2 sends to rank 1 with tag 4 never, and rank 1 receives that once"), "{said}");
     }
 }

@@ -20,6 +20,7 @@
 //! | `start_ns` | earliest time at which `src` computes, or sends if it does not compute |
 //! | `stream` | 0 to 253, 0 if empty: the computations of a rank on one stream run one after another |
 //! | `phase` | a name; answers are given for each phase |
+//! | `iteration` | the iteration of the job that the message belongs to, 0 if empty |
 //!
 //! Each message in `after` must arrive at `src` or leave it. One that arrives has come when it has arrived in full. One
 //! that leaves has come when it was acknowledged in full: messages that only follow each other onto the link need no
@@ -38,7 +39,8 @@ use backwater_types::Duration;
 use std::collections::HashMap;
 use std::fmt::Display;
 
-const COLUMNS: [&str; 9] = ["id", "src", "dst", "bytes", "after", "compute_ns", "start_ns", "stream", "phase"];
+const COLUMNS: [&str; 10] =
+    ["id", "src", "dst", "bytes", "after", "compute_ns", "start_ns", "stream", "phase", "iteration"];
 /// Columns that are required: the first.
 const NEEDED: usize = 4;
 /// Longest id or name of a phase, characters.
@@ -60,7 +62,7 @@ const _: () = assert!(MESSAGES == 1 && starts::STREAM == 2, "computations are on
 pub fn read(text: &str, file: &str, ranks: Option<u32>) -> Result<Job, Refused> {
     assert!(ranks != Some(0), "a job has a rank");
     let most = ranks.unwrap_or(RANKS_MAX).min(RANKS_MAX);
-    let mut messages = Messages { file, rows: Vec::new(), causes: Vec::new(), phases: vec![""] };
+    let mut messages = Messages { file, rows: Vec::new(), causes: Vec::new(), phases: vec![("", 0)] };
     messages.parse(text, most)?;
     messages.resolve()?;
     messages.order()?;
@@ -73,8 +75,8 @@ struct Messages<'a> {
     rows: Vec<Row<'a>>,
     /// What rows wait for: row `i` for `causes[rows[i].causes..rows[i + 1].causes]`.
     causes: Vec<u32>,
-    /// Names of the phases. The first has none.
-    phases: Vec<&'a str>,
+    /// Names and iterations of the phases. The first has no name.
+    phases: Vec<(&'a str, u32)>,
 }
 
 /// A message.
@@ -101,7 +103,7 @@ impl<'a> Messages<'a> {
 
     fn parse(&mut self, text: &'a str, ranks: u32) -> Result<(), Refused> {
         let mut columns = None;
-        let mut phases = HashMap::from([("", 0)]);
+        let mut phases = HashMap::from([(("", 0), 0)]);
         // Spreadsheets put a mark at the start.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (line, content) in (1..).zip(text.lines()) {
@@ -214,7 +216,7 @@ impl<'a> Messages<'a> {
 
     fn build(&self, ranks: u32) -> Result<Job, Refused> {
         let mut builder = JobBuilder::default();
-        self.phases[1..].iter().for_each(|name| _ = builder.phase(*name, 0));
+        self.phases[1..].iter().for_each(|(name, iteration)| _ = builder.phase(*name, *iteration));
         let mut of_rank = vec![Vec::new(); ranks as usize];
         for (number, row) in (0..).zip(&self.rows) {
             of_rank[row.src as usize].push(number);
@@ -271,8 +273,13 @@ fn header(line: &str) -> Result<Columns, String> {
     }
 }
 
-/// Parses a line into a row and the name of its phase.
-fn parse_row<'a>(content: &'a str, line: u64, columns: &Columns, ranks: u32) -> Result<(Row<'a>, &'a str), String> {
+/// Parses a line into a row, and the name and the iteration of its phase.
+fn parse_row<'a>(
+    content: &'a str,
+    line: u64,
+    columns: &Columns,
+    ranks: u32,
+) -> Result<(Row<'a>, (&'a str, u32)), String> {
     let mut fields = [""; COLUMNS.len()];
     let mut count = 0;
     for field in content.split(',') {
@@ -285,7 +292,7 @@ fn parse_row<'a>(content: &'a str, line: u64, columns: &Columns, ranks: u32) -> 
     if count != expected {
         return Err(format!("{}: expected {expected} fields as in the header, not {count}", quoted(content)));
     }
-    let [id, src, dst, bytes, after, compute, start, stream, phase] = fields;
+    let [id, src, dst, bytes, after, compute, start, stream, phase, iteration] = fields;
     let refuse =
         |column: &str, value: &str, expected: String| format!("{column} {}: expected {expected}", quoted(value));
     if id.is_empty() || id.chars().count() > NAME_MAX || id.contains(char::is_whitespace) {
@@ -321,9 +328,15 @@ fn parse_row<'a>(content: &'a str, line: u64, columns: &Columns, ranks: u32) -> 
     if phase.chars().count() > NAME_MAX || phase.contains(char::is_control) {
         return Err(refuse("phase", phase, format!("a name of at most {NAME_MAX} characters")));
     }
+    let most = 1 << 20;
+    let number = digits(iteration).filter(|number| *number < most);
+    let iteration = match iteration {
+        "" => 0,
+        given => number.ok_or_else(|| refuse("iteration", given, format!("0 to {}, or nothing", most - 1)))?,
+    };
     Ok((
         Row { line, id, src, dst, bytes, after, compute, start, stream, phase: 0, causes: 0, acknowledged: false },
-        phase,
+        (phase, iteration),
     ))
 }
 
@@ -373,8 +386,8 @@ mod tests {
 
     #[test]
     fn starts_streams_and_phases_are_kept() {
-        let text = "id,src,dst,bytes,start_ns,compute_ns,stream,phase\na,0,1,8,30,5,1,forward\nb,0,1,8,20.5,,,backward 2\n\
-                    c,1,0,8,,,,forward\nd,0,1,8,30,,,\n";
+        let text = "id,src,dst,bytes,start_ns,compute_ns,stream,phase,iteration\na,0,1,8,30,5,1,forward,\nb,0,1,8,20.5,,,backward 2,0\n\
+                    c,1,0,8,,,,forward,\nd,0,1,8,30,,,,\ne,1,0,8,,,,forward,3\n";
         let job = read_all(text).expect("valid");
         let ops = (0..job.len(0)).map(|op| job.op(0, op)).collect::<Vec<_>>();
         let delays = [Op::calc(Duration(20_500)).on(2), Op::calc(Duration(9_500)).on(2)];
@@ -383,9 +396,9 @@ mod tests {
             ops[2..5],
             [Op::calc(Duration(5_000)).on(3).of(1), Op::send(1, 8, 0).on(1).of(1), Op::send(1, 8, 1).on(1).of(2)]
         );
-        assert_eq!(causes(&job, 0), [vec![], vec![0], vec![1], vec![2], vec![0], vec![], vec![1]]);
-        let names = job.phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>();
-        assert_eq!(names, ["", "forward", "backward 2"]);
+        assert_eq!(causes(&job, 0), [vec![], vec![0], vec![1], vec![2], vec![0], vec![], vec![1], vec![]]);
+        let phases = job.phases.iter().map(|phase| (phase.name.as_str(), phase.iteration)).collect::<Vec<_>>();
+        assert_eq!(phases, [("", 0), ("forward", 0), ("backward 2", 0), ("forward", 3)]);
     }
 
     #[test]
@@ -404,7 +417,7 @@ mod tests {
             "m.csv: has no message: expected a line for each"
         );
         let said = read_all("id,src,dst,size\n").expect_err("size");
-        let columns = "id, src, dst, bytes, after, compute_ns, start_ns, stream, phase";
+        let columns = "id, src, dst, bytes, after, compute_ns, start_ns, stream, phase, iteration";
         assert_eq!(said, format!("m.csv:1: \"size\": expected a header with columns {columns}"));
         assert_eq!(read_all("id,src,src\n").expect_err("twice"), "m.csv:1: \"src\": expected each column once");
         let said = read_all("src,dst,bytes\n").expect_err("no id");
@@ -414,27 +427,31 @@ mod tests {
     #[test]
     fn lines_are_refused_with_value_and_what_was_allowed() {
         let cases = [
-            ("a,0,1,8", "\"a,0,1,8\": expected 9 fields as in the header, not 4"),
-            (",0,1,8,,,,,", "id \"\": expected a name without blanks, of 1 to 64 characters"),
-            ("a b,0,1,8,,,,,", "id \"a b\": expected a name without blanks, of 1 to 64 characters"),
-            ("a,-1,1,8,,,,,", "src \"-1\": expected a rank, 0 to 1048575"),
-            ("a,0,4000000000,8,,,,,", "dst \"4000000000\": expected a rank, 0 to 1048575"),
-            ("a,1,1,8,,,,,", "dst 1: expected another rank than src"),
-            ("a,0,1,0,,,,,", "bytes \"0\": expected whole bytes, 1 to 1125899906842624"),
-            ("a,0,1,1e6,,,,,", "bytes \"1e6\": expected whole bytes, 1 to 1125899906842624"),
+            ("a,0,1,8", "\"a,0,1,8\": expected 10 fields as in the header, not 4"),
+            (",0,1,8,,,,,,", "id \"\": expected a name without blanks, of 1 to 64 characters"),
+            ("a b,0,1,8,,,,,,", "id \"a b\": expected a name without blanks, of 1 to 64 characters"),
+            ("a,-1,1,8,,,,,,", "src \"-1\": expected a rank, 0 to 1048575"),
+            ("a,0,4000000000,8,,,,,,", "dst \"4000000000\": expected a rank, 0 to 1048575"),
+            ("a,1,1,8,,,,,,", "dst 1: expected another rank than src"),
+            ("a,0,1,0,,,,,,", "bytes \"0\": expected whole bytes, 1 to 137438953472"),
+            ("a,0,1,1e6,,,,,,", "bytes \"1e6\": expected whole bytes, 1 to 137438953472"),
             (
-                "a,0,1,8,,1.0001,,,",
+                "a,0,1,8,,1.0001,,,,",
                 "compute_ns \"1.0001\": expected ns with at most three decimals, 0 to 3600000000000",
             ),
-            ("a,0,1,8,,,-5,,", "start_ns \"-5\": expected ns with at most three decimals, 0 to 3600000000000"),
-            ("a,0,1,8,,,,254,", "stream \"254\": expected 0 to 253, or nothing"),
-            ("a,0,1,8,b,,,,", "after \"b\": expected ids of this file"),
+            ("a,0,1,8,,,-5,,,", "start_ns \"-5\": expected ns with at most three decimals, 0 to 3600000000000"),
+            ("a,0,1,8,,,,254,,", "stream \"254\": expected 0 to 253, or nothing"),
+            ("a,0,1,8,,,,,,x", "iteration \"x\": expected 0 to 1048575, or nothing"),
+            ("a,0,1,8,b,,,,,", "after \"b\": expected ids of this file"),
         ];
         for (line, said) in cases {
             assert_eq!(refusal(line), format!("m.csv:2: {said}"), "{line}");
         }
-        assert_eq!(refusal("a,0,1,8,,,,,\n\na,1,0,8,,,,,"), "m.csv:4: id \"a\": expected another than that of line 2");
-        let said = refusal("a,0,1,8,,,,,\nb,2,3,8,a,,,,");
+        assert_eq!(
+            refusal("a,0,1,8,,,,,,\n\na,1,0,8,,,,,,"),
+            "m.csv:4: id \"a\": expected another than that of line 2"
+        );
+        let said = refusal("a,0,1,8,,,,,,\nb,2,3,8,a,,,,,");
         assert_eq!(
             said,
             "m.csv:3: after \"a\": it goes from rank 0 to 1: expected a message that arrives at rank 2 or leaves it"
@@ -443,11 +460,11 @@ mod tests {
 
     #[test]
     fn a_cycle_across_ranks_is_named() {
-        let said = refusal("x,2,0,8,,,,,\na,0,1,8,c x,,,,\nb,1,2,8,a,,,,\nc,2,0,8,b,,,,\ny,0,1,1,c,,,,");
+        let said = refusal("x,2,0,8,,,,,,\na,0,1,8,c x,,,,,\nb,1,2,8,a,,,,,\nc,2,0,8,b,,,,,\ny,0,1,1,c,,,,,");
         let expected =
             "messages wait for one another in a cycle: \"a\" (line 3), \"c\" (line 5), \"b\" (line 4), \"a\"";
         assert_eq!(said, format!("m.csv:3: {expected}"));
-        let said = refusal("a,0,1,8,a,,,,");
+        let said = refusal("a,0,1,8,a,,,,,");
         assert_eq!(said, "m.csv:2: messages wait for one another in a cycle: \"a\" (line 2), \"a\"");
     }
 }

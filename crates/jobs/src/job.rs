@@ -278,6 +278,11 @@ impl JobBuilder {
         self.edges.push((cause, Edge::new(effect, when)));
     }
 
+    /// Counts what an operation of a rank that has ended waits for.
+    pub fn unmet(&self, rank: u32, op: u32) -> u32 {
+        self.job.unmet(rank, op)
+    }
+
     /// Adds an operation that waits until those in `causes` have ended.
     pub fn op_after(&mut self, op: Op, causes: &[u32]) -> u32 {
         let number = self.op(op);
@@ -358,11 +363,24 @@ impl JobBuilder {
             let op = (place - self.job.starts[rank as usize].nodes) as u32;
             return Err(Problem::NoSuchRank { rank, op, peer: nodes[place].peer, ranks });
         }
-        check::matched(&self.job).map_err(Problem::Unmatched)
+        check::matched(ranks, &|see| self.job.messages(see)).map_err(Problem::Unmatched)
     }
 }
 
 impl Job {
+    /// Calls `see` with source, destination and tag of each send and receive, and whether it is a send.
+    fn messages(&self, see: &mut dyn FnMut(u32, u32, u32, bool)) {
+        for rank in 0..self.ranks() {
+            for op in 0..self.len(rank) {
+                match self.op(rank, op).work {
+                    Work::Send { to, tag, .. } => see(rank, to, tag, true),
+                    Work::Recv { from, tag } => see(from, rank, tag, false),
+                    Work::Calc(_) => {}
+                }
+            }
+        }
+    }
+
     /// Finds operations of a rank that wait for one another.
     fn find_cycle(&self, rank: u32) -> Option<Vec<u32>> {
         let len = self.len(rank);

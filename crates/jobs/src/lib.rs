@@ -8,6 +8,8 @@
 //! |---|---|
 //! | [`op`] | operations |
 //! | [`htsim`] | connection matrices and fat trees of htsim |
+//! | [`chakra`] | execution traces of Chakra |
+//! | [`collective`] | collectives as operations |
 //! | [`job`] | a job as tables, and the builder that readers and generators use |
 //! | [`check`] | whether each send has a receive |
 //! | [`placed`] | ranks on hosts, and the numbers of messages |
@@ -16,12 +18,16 @@
 //! | [`csv`] | messages that depend on messages, in CSV |
 //! | [`goal`] | traces of LogGOPSim and ATLAHS, text and binary |
 //! | [`refused`] | errors in files of jobs |
+//! | [`simai`] | text workloads of SimAI and ASTRA-sim |
+//! | [`span`] | times of ranks in phases |
 //! | [`trace`] | what each operation waited for |
 //! | [`unwritten`] | why a job is not written in a format |
 //!
 //! Nothing here has a clock or a network: time is an argument, and messages are handed to whoever carries them.
 
+pub mod chakra;
 pub mod check;
+pub mod collective;
 pub mod csv;
 pub mod goal;
 pub mod htsim;
@@ -31,6 +37,8 @@ pub mod matching;
 pub mod op;
 pub mod placed;
 pub mod refused;
+pub mod simai;
+pub mod span;
 mod starts;
 mod text;
 pub mod trace;
@@ -41,4 +49,5 @@ pub use machine::{Begin, Machine};
 pub use op::{ANY, Op, Work};
 pub use placed::{Placed, Placement};
 pub use refused::Refused;
+pub use span::Span;
 pub use unwritten::Unwritten;

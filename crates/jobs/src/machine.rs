@@ -12,6 +12,7 @@ use crate::job::When;
 use crate::matching::{IntegerHasher, Matching};
 use crate::op::Work;
 use crate::placed::{Message, Overheads, Part, Placed};
+use crate::span::{Span, Spans};
 use crate::trace::{Entry, NO_OP, Trace};
 use backwater_types::{Duration, Instant};
 use hashbrown::HashMap;
@@ -39,6 +40,19 @@ pub enum Begin {
     },
 }
 
+/// A receive whose message has not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WaitingReceive {
+    /// Rank that waits.
+    pub rank: u32,
+    /// Number of the receive among its operations.
+    pub op: u32,
+    /// Rank that it waits for, or [`ANY`](crate::ANY).
+    pub from: u32,
+    /// Tag, or [`ANY`](crate::ANY).
+    pub tag: u32,
+}
+
 /// The ranks of a job. A thread may run those of some hosts only: ranks of others are never touched.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -47,6 +61,8 @@ pub struct Machine {
     ranks: Vec<Option<Box<Rank>>>,
     /// Messages to other ranks of the same host that start in the current event.
     local: VecDeque<Local>,
+    /// Spans of repetitions that have ended.
+    spans: Vec<Span>,
     trace: Option<Trace>,
 }
 
@@ -88,6 +104,8 @@ struct Rank {
     matching: Matching<Arrived>,
     /// Receives that were promised to a message: by the message, [`Arrived::key`].
     promised: HashMap<u64, u32, ByInteger>,
+    /// Pieces that have come of messages of several: by message and repetition.
+    pieces: HashMap<(u64, u32), u16, ByInteger>,
     /// `repetition`: its messages that came before it started.
     early: BTreeMap<u32, VecDeque<Arrived>>,
     /// What happens at a known time. Equal times are in the order in which they were set.
@@ -95,9 +113,14 @@ struct Rank {
     timers_set: u64,
     /// Time of the next wake that the host was asked for.
     woken_at: Instant,
+    /// Spans of the repetition that runs.
+    spans: Spans,
 }
 
 type ByInteger = BuildHasherDefault<IntegerHasher>;
+
+/// Marks a send of the rank itself among the keys of messages, which are below.
+const ACKNOWLEDGED: u64 = 1 << 63;
 
 /// Repetition of a rank that has not started.
 const BEFORE: u32 = u32::MAX;
@@ -152,7 +175,17 @@ impl Machine {
     /// Makes the ranks of a job, which have not started.
     pub fn new(placed: Arc<Placed>) -> Machine {
         let ranks = vec![None; placed.job().ranks() as usize];
-        Machine { placed, ranks, local: VecDeque::new(), trace: None }
+        Machine { placed, ranks, local: VecDeque::new(), spans: Vec::new(), trace: None }
+    }
+
+    /// Takes the spans of all ranks that ran here, and those of repetitions that have not ended.
+    pub fn take_spans(&mut self) -> Vec<Span> {
+        for (number, rank) in (0..).zip(&mut self.ranks) {
+            if let Some(rank) = rank {
+                rank.spans.take(rank.repetition, number, &mut self.spans);
+            }
+        }
+        std::mem::take(&mut self.spans)
     }
 
     /// Keeps the times of every operation of a repetition.
@@ -177,21 +210,32 @@ impl Machine {
 
     /// Handles the arrival of message `number` at its receiver.
     pub fn on_received(&mut self, number: u32, now: Instant, begin: &mut dyn FnMut(Begin)) {
-        let (Message { rank, op, part }, repetition) = self.placed.message(number);
+        let (Message { rank, op, part, .. }, repetition) = self.placed.message(number);
         if part == Part::Clear {
             return self.event(rank, now, begin, |run| run.send_data(op));
         }
         let message = Arrived { rank, op, asks: part == Part::Request };
         let to = self.placed.receiver(rank, op);
-        self.event(to, now, begin, |run| run.on_message(repetition, message));
+        let pieces = if message.asks { 1 } else { self.placed.pieces(rank, op) };
+        self.event(to, now, begin, |run| {
+            if pieces == 1 || run.is_last_piece((message.key(), repetition), pieces) {
+                run.on_message(repetition, message);
+            }
+        });
     }
 
     /// Handles the acknowledgement of message `number` at its sender.
     pub fn on_acknowledged(&mut self, number: u32, now: Instant, begin: &mut dyn FnMut(Begin)) {
-        let (Message { rank, op, part }, _) = self.placed.message(number);
-        if part == Part::Data && self.placed.waits_for_acknowledgement(rank, op) {
-            self.event(rank, now, begin, |run| run.rank.steps.push_back(Step::Ended(op)));
+        let (Message { rank, op, part, .. }, repetition) = self.placed.message(number);
+        if part != Part::Data || !self.placed.waits_for_acknowledgement(rank, op) {
+            return;
         }
+        let pieces = self.placed.pieces(rank, op);
+        self.event(rank, now, begin, |run| {
+            if pieces == 1 || run.is_last_piece((ACKNOWLEDGED | u64::from(op), repetition), pieces) {
+                run.rank.steps.push_back(Step::Ended(op));
+            }
+        });
     }
 
     /// Whether a rank has ended its last repetition.
@@ -200,9 +244,13 @@ impl Machine {
         self.ranks[rank as usize].as_ref().is_some_and(|rank| rank.repetition == repetitions)
     }
 
-    /// Lists the receives of a rank that wait: source, tag and number of the operation.
-    pub fn waiting_receives(&self, rank: u32) -> Vec<(u32, u32, u32)> {
-        self.ranks[rank as usize].as_ref().map_or_else(Vec::new, |rank| rank.matching.waiting())
+    /// Lists the receives that wait, rank by rank.
+    pub fn waiting(&self) -> Vec<WaitingReceive> {
+        let waiting = |(rank, state): (u32, &Option<Box<Rank>>)| {
+            let all = state.as_ref().map_or_else(Vec::new, |rank| rank.matching.waiting());
+            all.into_iter().map(move |(from, tag, op)| WaitingReceive { rank, op, from, tag })
+        };
+        (0..).zip(&self.ranks).flat_map(waiting).collect()
     }
 
     /// Lets a rank handle an event, and everything that it causes at this instant on the same host.
@@ -217,9 +265,9 @@ impl Machine {
     }
 
     fn event_at(&mut self, number: u32, now: Instant, begin: &mut dyn FnMut(Begin), event: impl FnOnce(&mut Run)) {
-        let Machine { placed, ranks, local, trace } = self;
+        let Machine { placed, ranks, local, spans, trace } = self;
         let rank = ranks[number as usize].get_or_insert_with(Box::default);
-        let mut run = Run { placed, number, rank, local, trace: trace.as_mut(), now, begin };
+        let mut run = Run { placed, number, rank, local, ended: spans, trace: trace.as_mut(), now, begin };
         event(&mut run);
         run.settle();
         run.ask_to_be_woken();
@@ -238,10 +286,12 @@ impl Default for Rank {
             nics: Vec::new(),
             matching: Matching::default(),
             promised: HashMap::default(),
+            pieces: HashMap::default(),
             early: BTreeMap::new(),
             timers: BinaryHeap::new(),
             timers_set: 0,
             woken_at: Instant::NEVER,
+            spans: Spans::default(),
         }
     }
 }
@@ -258,6 +308,8 @@ struct Run<'a> {
     number: u32,
     rank: &'a mut Rank,
     local: &'a mut VecDeque<Local>,
+    /// Spans of repetitions that have ended.
+    ended: &'a mut Vec<Span>,
     trace: Option<&'a mut Trace>,
     now: Instant,
     begin: &'a mut dyn FnMut(Begin),
@@ -315,6 +367,7 @@ impl Run<'_> {
                 }
                 message.into_iter().for_each(|message| self.on_arrived(message));
             } else if self.rank.left == 0 {
+                self.rank.spans.take(self.rank.repetition, self.number, self.ended);
                 self.begin_repetition(self.rank.repetition + 1);
             } else {
                 return;
@@ -356,6 +409,7 @@ impl Run<'_> {
     fn on_ready(&mut self, op: u32, cause: u32) {
         self.note(op, |entry, now| (entry.ready, entry.cause) = (now, cause));
         let operation = self.placed.job().op(self.number, op);
+        self.rank.spans.on_ready(operation.phase, self.now);
         let Work::Recv { from, tag } = operation.work else {
             return self.enqueue(operation.stream, Task::Run(op));
         };
@@ -368,6 +422,11 @@ impl Run<'_> {
 
     fn on_ended(&mut self, op: u32) {
         self.note(op, |entry, now| entry.ended = now);
+        let operation = self.placed.job().op(self.number, op);
+        if matches!(operation.work, Work::Calc(_)) {
+            self.rank.spans.on_computed(operation.phase, self.now);
+        }
+        self.rank.spans.on_ended(operation.phase, self.now);
         self.rank.left -= 1;
         self.release(op, When::Ended);
     }
@@ -435,7 +494,10 @@ impl Run<'_> {
     fn run(&mut self, stream: u8, op: u32) {
         let operation = self.placed.job().op(self.number, op);
         let time = match operation.work {
-            Work::Calc(time) => time,
+            Work::Calc(time) => {
+                self.rank.spans.on_computing(self.now);
+                time
+            }
             Work::Recv { .. } => unreachable!("receives occupy no stream before their message has come"),
             Work::Send { bytes, .. } => {
                 let Overheads { message, byte, gap, gap_byte, .. } = self.overheads();
@@ -471,9 +533,13 @@ impl Run<'_> {
         };
         let (at, repetition) = (self.now + self.overheads().latency, self.rank.repetition);
         self.note(op, |entry, now| entry.message = now);
+        self.rank.spans.on_sent(operation.phase, bytes, self.now);
         match self.placed.number_of(self.number, op, repetition) {
             Some(number) => {
-                (self.begin)(Begin::Message { number, at });
+                // The request, or else all pieces of the data.
+                let asks = bytes > self.placed.placement().eager;
+                let pieces = if asks { 1 } else { self.placed.pieces(self.number, op) };
+                (0..u32::from(pieces)).for_each(|piece| (self.begin)(Begin::Message { number: number + piece, at }));
                 if !self.placed.waits_for_acknowledgement(self.number, op) {
                     self.rank.steps.push_back(Step::Ended(op));
                 }
@@ -490,7 +556,9 @@ impl Run<'_> {
     /// Sends the message of a send, for which the receiver has a receive.
     fn send_data(&mut self, op: u32) {
         let number = self.placed.number_of(self.number, op, self.rank.repetition).expect("it asked over the network");
-        (self.begin)(Begin::Message { number: number + Part::Data as u32, at: self.now });
+        for piece in 0..u32::from(self.placed.pieces(self.number, op)) {
+            (self.begin)(Begin::Message { number: number + Part::Data as u32 + piece, at: self.now });
+        }
     }
 
     fn on_nic_free(&mut self, nic: u8) {
@@ -505,6 +573,13 @@ impl Run<'_> {
             let free = lane.busy_until;
             self.set_timer(free, Timer::Free(nic));
         }
+    }
+
+    /// Counts a piece that has come, and tells whether all have.
+    fn is_last_piece(&mut self, message: (u64, u32), pieces: u16) -> bool {
+        let come = self.rank.pieces.entry(message).or_insert(0);
+        *come += 1;
+        *come == pieces && self.rank.pieces.remove(&message).is_some()
     }
 
     fn on_message(&mut self, repetition: u32, message: Arrived) {
@@ -647,6 +722,7 @@ mod tests {
             repetitions: 1,
             eager: u64::MAX,
             control: 64,
+            queue_pairs: None,
             overheads: Overheads::default(),
             local: placed::Local::default(),
         }
@@ -739,8 +815,9 @@ mod tests {
             let mut placement = placement((0..ranks).map(|_| (rng.next_u32() % 4) as u16).collect());
             placement.repetitions = 1 + rng.next_u32() % 3;
             placement.eager = eager;
+            placement.queue_pairs = [None, Some(1), Some(3)][rng.next_u32() as usize % 3];
             placement.local.latency = Duration(rng.next_u32() as u64 % 2 * 50);
-            if rng.next_u32() % 2 == 0 {
+            if rng.next_u32().is_multiple_of(2) {
                 let mut time = || Duration(rng.next_u32() as u64 % 3 * 40);
                 let (message, gap, latency) = (time(), time(), time());
                 let gap_at_receiver = time() == Duration::ZERO;
@@ -752,7 +829,7 @@ mod tests {
             assert!(started.iter().copied().eq(0..placed.messages()), "seed {seed}: each message starts once");
             let trace = machine.traced().expect("traced");
             for rank in 0..ranks {
-                assert!(machine.has_ended(rank), "seed {seed}: {:?}", machine.waiting_receives(rank));
+                assert!(machine.has_ended(rank), "seed {seed}: {:?}", machine.waiting());
                 for op in 0..placed.job().len(rank) {
                     let cause = trace.entry(placed, rank, op);
                     assert!(cause.ready <= cause.began && cause.began <= cause.ended && cause.ended < Instant::NEVER);

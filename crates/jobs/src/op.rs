@@ -8,8 +8,8 @@ use backwater_types::Duration;
 /// As the source or the tag of a receive: any. GOAL writes it as -1.
 pub const ANY: u32 = u32::MAX;
 
-/// Largest message that files may name, 1 PiB: sums of a few million of them fit 64 bits.
-pub const BYTES_MAX: u64 = 1 << 50;
+/// Largest message, bytes: its packets are counted in 32 bits.
+pub const BYTES_MAX: u64 = 1 << 37;
 /// Longest time that files may name, an hour: sums of a few thousand of them fit 64 bits.
 pub const TIME_MAX: Duration = Duration(3600 * 1_000_000_000_000);
 

@@ -8,11 +8,11 @@
 
 use crate::job::Job;
 use crate::op::Work;
-use backwater_types::Duration;
+use backwater_types::{BitsPerSec, Duration};
 use std::sync::Arc;
 
 /// How a job runs, besides its operations.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// `[rank]`: its host.
     pub hosts: Vec<u16>,
@@ -22,6 +22,9 @@ pub struct Placement {
     pub eager: u64,
     /// Payload of the request and of the answer that precede a larger message, bytes.
     pub control: u64,
+    /// Queue pairs of each pair of hosts, of RDMA. A message is divided among them, and all data of a queue pair takes one
+    /// path. `None`: each message takes a path of its own.
+    pub queue_pairs: Option<u16>,
     /// Time that messages cost at hosts.
     pub overheads: Overheads,
     /// Messages between ranks of one host.
@@ -47,18 +50,26 @@ pub struct Overheads {
 }
 
 /// Messages between ranks of one host.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Local {
     /// Time that any message takes.
     pub latency: Duration,
-    /// Picoseconds for each byte, on top.
-    pub byte: f64,
+    /// Rate at which it crosses; `None`: at once.
+    pub rate: Option<BitsPerSec>,
+}
+
+impl Placement {
+    /// Number of pieces that the data of a message is sent in.
+    pub fn pieces(&self, bytes: u64) -> u16 {
+        self.queue_pairs.map_or(1, |pairs| u64::from(pairs).min(bytes.max(1)) as u16)
+    }
 }
 
 impl Local {
     /// Time that a message of `bytes` takes.
     pub fn time(&self, bytes: u64) -> Duration {
-        Duration(self.latency.0 + (self.byte * bytes as f64) as u64)
+        let crossing = self.rate.map_or(0, |rate| (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(rate.0)));
+        Duration(self.latency.0.saturating_add(u64::try_from(crossing).unwrap_or(u64::MAX)))
     }
 }
 
@@ -83,6 +94,8 @@ pub struct Message {
     pub op: u32,
     /// Part of it.
     pub part: Part,
+    /// Piece of the data, from 0: the queue pair that carries it.
+    pub piece: u16,
 }
 
 /// What a message costs the network.
@@ -96,6 +109,8 @@ pub struct Transfer {
     pub bytes: u64,
     /// Number among the messages to the same host, over all repetitions.
     pub slot: u32,
+    /// Queue pair that carries it; `None` if it takes a path of its own.
+    pub queue_pair: Option<u16>,
 }
 
 /// A job with its ranks on hosts.
@@ -167,20 +182,23 @@ impl Placed {
                     if let Work::Send { to, bytes, .. } = job.op(*rank, op).work
                         && placement.hosts[*rank as usize] != placement.hosts[to as usize]
                     {
-                        level.push((to, *rank, op, bytes > placement.eager));
+                        level.push((to, *rank, op, bytes));
                         return true;
                     }
                 }
                 false
             });
             level.sort_unstable();
-            for (to, rank, op, asks) in &level {
+            for (to, rank, op, bytes) in &level {
+                let asks = &(*bytes > placement.eager);
                 numbers[job.place(*rank, *op)] = messages.len() as u32;
-                let parts: &[Part] = if *asks { &[Part::Request, Part::Clear, Part::Data] } else { &[Part::Data] };
-                for part in parts {
-                    let at = if *part == Part::Clear { rank } else { to };
+                let asking = if *asks { &[Part::Request, Part::Clear][..] } else { &[] };
+                let asking = asking.iter().map(|part| (*part, 0));
+                let data = (0..placement.pieces(*bytes)).map(|piece| (Part::Data, piece));
+                for (part, piece) in asking.chain(data) {
+                    let at = if part == Part::Clear { rank } else { to };
                     let slot = &mut to_host[placement.hosts[*at as usize] as usize];
-                    messages.push((Message { rank: *rank, op: *op, part: *part }, *slot));
+                    messages.push((Message { rank: *rank, op: *op, part, piece }, *slot));
                     *slot += 1;
                 }
             }
@@ -195,13 +213,20 @@ impl Placed {
     }
 
     /// Returns the job.
-    pub fn job(&self) -> &Job {
+    pub fn job(&self) -> &Arc<Job> {
         &self.job
     }
 
     /// Returns how the job runs.
     pub fn placement(&self) -> &Placement {
         &self.placement
+    }
+
+    /// Number of the first message of a rank; after all others for one that sends none over the network.
+    pub fn first_message(&self, rank: u32) -> u32 {
+        let from = self.job.place(rank, 0);
+        let numbers = &self.numbers[from..from + self.job.len(rank) as usize];
+        numbers.iter().copied().filter(|number| *number != NONE).min().unwrap_or(self.messages.len() as u32 + rank)
     }
 
     /// Number of messages on the network, over all repetitions.
@@ -251,6 +276,11 @@ impl Placed {
         (self.messages[(number % each) as usize].0, number / each)
     }
 
+    /// Number of pieces of a send.
+    pub(crate) fn pieces(&self, rank: u32, op: u32) -> u16 {
+        self.placement.pieces(self.bytes(rank, op))
+    }
+
     /// Returns the number of the first part of a send in a repetition; its other parts have the next numbers. `None` if
     /// both ranks are on one host.
     pub fn number_of(&self, rank: u32, op: u32, repetition: u32) -> Option<u32> {
@@ -260,13 +290,17 @@ impl Placed {
 
     /// Returns what the message with a number costs the network.
     pub fn transfer(&self, number: u32) -> Transfer {
-        let (Message { rank, op, part }, repetition) = self.message(number);
+        let (Message { rank, op, part, piece }, repetition) = self.message(number);
         let slot = self.messages[number as usize % self.messages.len()].1;
         let (to, bytes, _) = self.send(rank, op);
         let (from, to) = if part == Part::Clear { (to, rank) } else { (rank, to) };
         let (src, dst) = (self.host(from), self.host(to));
-        let bytes = if part == Part::Data { bytes.max(1) } else { self.placement.control };
-        Transfer { src, dst, bytes, slot: slot + repetition * self.to_host[dst as usize] }
+        let pieces = u64::from(self.placement.pieces(bytes));
+        // Pieces differ by at most one byte; the first ones are the longer ones.
+        let bytes = bytes.max(1) / pieces + u64::from(u64::from(piece) < bytes.max(1) % pieces);
+        let bytes = if part == Part::Data { bytes } else { self.placement.control };
+        let slot = slot + repetition * self.to_host[dst as usize];
+        Transfer { src, dst, bytes, slot, queue_pair: self.placement.queue_pairs.map(|_| piece) }
     }
 }
 
@@ -296,6 +330,7 @@ mod tests {
             repetitions: 2,
             eager: 1000,
             control: 64,
+            queue_pairs: None,
             overheads: Overheads::default(),
             local: Local::default(),
         }
@@ -312,16 +347,27 @@ mod tests {
         assert_eq!(first, expected);
         assert_eq!(placed.messages(), 14);
         for number in 0..14 {
-            let (Message { rank, op, part }, repetition) = placed.message(number);
+            let (Message { rank, op, part, .. }, repetition) = placed.message(number);
             let later = if op == 1 && rank == 1 { part as u32 } else { 0 };
             assert_eq!(placed.number_of(rank, op, repetition), Some(number - later));
         }
         let transfer = |number| placed.transfer(number);
-        assert_eq!(transfer(4), Transfer { src: 4, dst: 5, bytes: 64, slot: 2 });
-        assert_eq!(transfer(4 + 7), Transfer { src: 4, dst: 5, bytes: 64, slot: 5 });
-        assert_eq!(transfer(5), Transfer { src: 5, dst: 4, bytes: 2000, slot: 1 });
+        assert_eq!(transfer(4), Transfer { src: 4, dst: 5, bytes: 64, slot: 2, queue_pair: None });
+        assert_eq!(transfer(4 + 7), Transfer { src: 4, dst: 5, bytes: 64, slot: 5, queue_pair: None });
+        assert_eq!(transfer(5), Transfer { src: 5, dst: 4, bytes: 2000, slot: 1, queue_pair: None });
         let error = Placed::new(job, placement(&[4, 5, 6]), 8, 5).expect_err("six messages to host 5");
         assert_eq!(error.to_string(), "6 messages to one host: expected at most 5");
+    }
+
+    #[test]
+    fn a_message_is_divided_among_queue_pairs() {
+        let (job, pairs) =
+            (job(&[&[(1, 10), (1, 2), (1, 2000)], &[]]), Placement { queue_pairs: Some(4), ..placement(&[0, 1]) });
+        let placed = Placed::new(job, pairs, 2, 100).expect("few messages");
+        let pieces: Vec<_> = (0..12).map(|number| placed.transfer(number)).map(|t| (t.bytes, t.queue_pair)).collect();
+        let expected =
+            [(3, 0), (3, 1), (2, 2), (2, 3), (1, 0), (1, 1), (64, 0), (64, 0), (500, 0), (500, 1), (500, 2), (500, 3)];
+        assert_eq!(pieces, expected.map(|(bytes, pair)| (bytes, Some(pair))));
     }
 
     #[test]

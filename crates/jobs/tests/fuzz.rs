@@ -5,7 +5,7 @@
 //! sequence. A failure prints its input.
 
 use backwater_jobs::htsim::{self, Unit};
-use backwater_jobs::{Job, Refused, csv, goal};
+use backwater_jobs::{Job, Refused, chakra, csv, goal, simai};
 use backwater_types::hash::Stream;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
@@ -121,6 +121,20 @@ const TREES: &[&str] = &[
      Oversubscribed 2\nDownlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 400\nRadix_Down 8\nBundle 2\nDownlink_Latency_ns 500\n",
 ];
 
+const MODELS: &[&str] = &[
+    include_str!("data/microAllReduce.txt"),
+    "HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: 2 pp: 2 ga: 2 all_gpus: 8 checkpoints: 0 checkpoint_initiates: 0 pp_comm 64\n3\n\
+     norm -1 1 BROADCAST 64 1 NONE 0 1 REDUCESCATTER 96 100\nembedding_layer -1 5 ALLGATHER 64 5 REDUCESCATTER 64 5 NONE 0 1\n\
+     embedding_layer -1 5 ALLTOALL_EP 64 5 ALLREDUCE 64 5 ALLREDUCE_DP_EP 64 1\n",
+];
+const TRACES: &[&[u8]] = &[
+    include_bytes!("data/astra/all_reduce.0.et"),
+    include_bytes!("data/astra/all_to_all.1.et"),
+    // Metadata; computation 1 of 5 us; send 2 after it, to rank 1.
+    b"\0\x08\x08\x01\x12\x00\x18\x04\x38\x05\x35\x08\x02\x12\x01s\x18\x05\x2a\x01\x01\
+      \x52\x0d\x0a\x09comm_size\x48\x09\x52\x0c\x0a\x08comm_dst\x38\x01\x52\x0c\x0a\x08comm_tag\x38\x02",
+];
+
 /// Returns a valid file with a few pieces doubled, removed, reversed, overwritten, or taken from another file.
 fn mutate(files: &[Vec<u8>], stream: &mut Stream) -> Vec<u8> {
     let mut below = |n: usize| stream.next_u32() as usize % n.max(1);
@@ -223,6 +237,22 @@ fn tree(text: &[u8]) -> bool {
     true
 }
 
+fn model(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    let Some(read) = legible(simai::read(&text, "m.txt")) else { return false };
+    // Larger jobs may take more than an execution may.
+    let small = read.ranks.is_none_or(|ranks| ranks <= 64);
+    let options = simai::Options { ranks: read.ranks.or(Some(8)), ..simai::Options::default() };
+    small && legible(simai::job(&read, options, "m.txt")).is_some()
+}
+
+fn traces(file: &[u8]) -> bool {
+    let Some(nodes) = legible(chakra::node::read(file, "t.0.et")) else { return false };
+    let ranks = [("t.0.et".into(), nodes), ("t.1.et".into(), Vec::new())];
+    legible(chakra::job(&ranks, chakra::Groups::default(), chakra::Options::default()));
+    true
+}
+
 fn all() {
     let bytes = |texts: &[&str]| texts.iter().map(|text| text.as_bytes().to_vec()).collect::<Vec<_>>();
     let binary = GOAL.iter().map(|text| {
@@ -244,6 +274,8 @@ fn all() {
             matrix(text, if text.len() % 2 == 0 { Unit::Picoseconds } else { Unit::Microseconds })
         }),
         fuzz("fat trees", 20_000, bytes(TREES), tree),
+        fuzz("text workloads", 20_000, bytes(MODELS), model),
+        fuzz("execution traces", 20_000, TRACES.iter().map(|file| file.to_vec()).collect(), traces),
     ];
     assert!(taken.iter().all(|taken| *taken > 0), "none refuses everything: {taken:?}");
 }

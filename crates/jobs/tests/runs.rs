@@ -26,6 +26,7 @@ fn starts(job: Job) -> BTreeMap<u32, Vec<u64>> {
         repetitions: 1,
         eager: u64::MAX,
         control: 1,
+        queue_pairs: None,
         overheads: Overheads::default(),
         local: Local::default(),
     };
@@ -58,8 +59,7 @@ fn starts(job: Job) -> BTreeMap<u32, Vec<u64>> {
             }
         }
     }
-    (0..ranks)
-        .for_each(|rank| assert!(machine.has_ended(rank), "rank {rank} waits: {:?}", machine.waiting_receives(rank)));
+    (0..ranks).for_each(|rank| assert!(machine.has_ended(rank), "rank {rank} waits: {:?}", machine.waiting()));
     starts
 }
 

@@ -458,7 +458,7 @@ mod tests {
         assert_eq!(refusal(|bytes| bytes[63..67].fill(255)), "b: byte 63: peer 4294967295: expected rank 0 to 1");
         assert_eq!(
             refusal(|bytes| bytes[74] = 128),
-            "b: byte 67: send 9223372036854775817: expected 0 to 1125899906842624 bytes"
+            "b: byte 67: send 9223372036854775817: expected 0 to 137438953472 bytes"
         );
         assert_eq!(
             refusal(|bytes| bytes[75..79].fill(255)),

@@ -1,0 +1,126 @@
+//! Times of a rank in a phase: from its first operation to its last, and how long it computed.
+
+use backwater_types::{Duration, Instant};
+
+/// A rank in a phase of a repetition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// Repetition of the job.
+    pub repetition: u32,
+    /// Phase, an index into [`Job::phases`](crate::Job::phases).
+    pub phase: u32,
+    /// Rank.
+    pub rank: u32,
+    /// When its first operation was ready.
+    pub begin: Instant,
+    /// When its last operation ended; [`Instant::NEVER`] if one has not.
+    pub end: Instant,
+    /// Time in which it computed on at least one stream. Time of computations of two phases at once belongs to that
+    /// which ends first.
+    pub compute: Duration,
+    /// Payload that it handed to the NIC, bytes.
+    pub sent: u64,
+}
+
+/// The spans of a rank in a repetition that runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spans {
+    /// In order of phases.
+    open: Vec<Open>,
+    /// Place of the phase that was last asked for.
+    last: usize,
+    /// Computations that run, and since when none has ended or begun.
+    computing: u32,
+    since: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    span: Span,
+    /// Operations that were ready and have not ended.
+    under_way: u32,
+}
+
+impl Spans {
+    fn of(&mut self, phase: u32, now: Instant) -> &mut Open {
+        if self.open.get(self.last).is_none_or(|open| open.span.phase != phase) {
+            let place = self.open.partition_point(|open| open.span.phase < phase);
+            if self.open.get(place).is_none_or(|open| open.span.phase != phase) {
+                let (begin, end, compute) = (now, Instant::NEVER, Duration::ZERO);
+                let span = Span { repetition: 0, phase, rank: 0, begin, end, compute, sent: 0 };
+                self.open.insert(place, Open { span, under_way: 0 });
+            }
+            self.last = place;
+        }
+        &mut self.open[self.last]
+    }
+
+    /// An operation of a phase is ready.
+    pub(crate) fn on_ready(&mut self, phase: u32, now: Instant) {
+        self.of(phase, now).under_way += 1;
+    }
+
+    /// A computation has begun.
+    pub(crate) fn on_computing(&mut self, now: Instant) {
+        if self.computing == 0 {
+            self.since = now;
+        }
+        self.computing += 1;
+    }
+
+    /// A computation of a phase has ended.
+    pub(crate) fn on_computed(&mut self, phase: u32, now: Instant) {
+        let time = now.since(self.since);
+        self.since = now;
+        self.computing -= 1;
+        self.of(phase, now).span.compute.0 += time.0;
+    }
+
+    /// A message of a phase was handed to the NIC.
+    pub(crate) fn on_sent(&mut self, phase: u32, bytes: u64, now: Instant) {
+        self.of(phase, now).span.sent += bytes;
+    }
+
+    /// An operation of a phase has ended.
+    pub(crate) fn on_ended(&mut self, phase: u32, now: Instant) {
+        let open = self.of(phase, now);
+        open.under_way -= 1;
+        open.span.end = now;
+    }
+
+    /// Takes the spans of a repetition. Those of phases with operations under way have no end.
+    pub(crate) fn take(&mut self, repetition: u32, rank: u32, all: &mut Vec<Span>) {
+        all.extend(self.open.drain(..).map(|Open { span, under_way }| {
+            let end = if under_way > 0 { Instant::NEVER } else { span.end };
+            Span { repetition, rank, end, ..span }
+        }));
+        self.last = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_of_two_computations_at_once_counts_once() {
+        let mut spans = Spans::default();
+        for (phase, at) in [(4, 10), (2, 20)] {
+            spans.on_ready(phase, Instant(at));
+            spans.on_computing(Instant(at));
+        }
+        for (phase, at) in [(4, 50), (2, 70)] {
+            spans.on_computed(phase, Instant(at));
+            spans.on_ended(phase, Instant(at));
+        }
+        spans.on_sent(2, 100, Instant(70));
+        spans.on_ready(7, Instant(80));
+        let mut all = Vec::new();
+        spans.take(3, 9, &mut all);
+        let span = |phase, [begin, end]: [u64; 2], compute, sent| {
+            let (begin, end, compute) = (Instant(begin), Instant(end), Duration(compute));
+            Span { repetition: 3, phase, rank: 9, begin, end, compute, sent }
+        };
+        assert_eq!(all, [span(2, [20, 70], 20, 100), span(4, [10, 50], 40, 0), span(7, [80, u64::MAX], 0, 0)]);
+    }
+}
