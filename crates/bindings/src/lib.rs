@@ -18,7 +18,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -264,7 +264,7 @@ impl Outcome {
 
     /// Names of the tables that every run writes.
     fn tables(&self) -> Vec<&'static str> {
-        tables::schema().iter().map(|(name, _)| *name).collect()
+        tables::names(&self.inner)
     }
 
     /// Iterates over the columns of a table, at most `rows` rows at a time.
@@ -491,6 +491,18 @@ fn size_table(table: &str) -> PyResult<String> {
     json(&(&found, found.drawn_moments()))
 }
 
+/// Returns what a file of a job holds, as JSON; `asked` says how to read it, as JSON.
+#[pyfunction]
+fn job_facts(py: Python, path: PathBuf, asked: &str) -> PyResult<String> {
+    json(&py.detach(|| scenario::job::facts(&path, asked)).map_err(refused)?)
+}
+
+/// Returns a fat tree of htsim, as JSON.
+#[pyfunction]
+fn htsim_tree(path: PathBuf) -> PyResult<String> {
+    json(&scenario::job::htsim_tree(&path).map_err(refused)?)
+}
+
 /// Names the shipped tables of flow sizes.
 #[pyfunction]
 fn size_tables() -> Vec<&'static str> {
@@ -544,6 +556,8 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(tables_schema, m)?)?;
     m.add_function(wrap_pyfunction!(size_table, m)?)?;
     m.add_function(wrap_pyfunction!(size_tables, m)?)?;
+    m.add_function(wrap_pyfunction!(job_facts, m)?)?;
+    m.add_function(wrap_pyfunction!(htsim_tree, m)?)?;
     m.add_function(wrap_pyfunction!(scenario_schema, m)?)?;
     m.add_function(wrap_pyfunction!(claims_schema, m)?)?;
     #[cfg(target_os = "linux")]

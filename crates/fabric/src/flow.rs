@@ -37,6 +37,19 @@ impl Flow {
         own_slot(self.receiver_slot).is_some()
     }
 
+    /// Makes a wake: a start without a flow. Its workload is told that `at` has come at `host`, and `own.slot`, which
+    /// says what for. `own.number` orders wakes and flows of one instant.
+    pub fn wake(own: Own, at: Instant, host: u16, class: u8) -> Flow {
+        let receiver_slot = own.receiver_slot(class);
+        Flow { id: own.number, at, src: host, dst: host, size: 0, receiver_slot, port: 0, class, priority: 0 }
+    }
+
+    /// Whether this is a wake. A flow has at least one byte.
+    #[inline]
+    pub fn is_wake(&self) -> bool {
+        self.size == 0
+    }
+
     /// Returns the number of packets of `payload` bytes, and the payload of the last packet.
     pub fn packets(&self, payload: u64) -> (u32, u64) {
         if self.size == ENDLESS {

@@ -12,6 +12,12 @@ pub fn flow_key(seed: u64, id: u32) -> u32 {
     (hash::draw(seed ^ 0x6b65_7973, id as u64) >> 32) as u32
 }
 
+/// First port by which a flow of a job tells its connection: the range of UDP source ports in RoCEv2. Connections of a
+/// pair of hosts have ports of their own.
+pub const CONNECTION_PORT: u16 = 0xc000;
+/// Destination port of RoCEv2.
+const RDMA_PORT: u16 = 4791;
+
 /// Keys of flows in order of arrival: of all flows, or of those of one source. A key is a hash of the flow's number.
 /// Where paths are chosen as in the HPCC simulator, a key is the flow's ports.
 #[derive(Clone, Debug)]
@@ -37,8 +43,15 @@ impl FlowKeys {
         }
     }
 
-    /// Returns the key of the next flow.
+    /// Returns the key of the next flow. Flows of a connection of a job have one key, and so one path.
     pub fn next(&mut self, flow: &Flow) -> u32 {
+        if flow.port >= CONNECTION_PORT && flow.is_closed_loop() {
+            if self.opened.is_some() {
+                return hpcc::network::ports(flow.port, RDMA_PORT);
+            }
+            let ends = (flow.src as u64) << 48 | (flow.dst as u64) << 32 | (flow.class as u64) << 16 | flow.port as u64;
+            return (hash::draw(self.seed ^ 0x636f_6e6e, ends) >> 32) as u32;
+        }
         let Some(opened) = &mut self.opened else { return flow_key(self.seed, flow.id) };
         if flow.is_closed_loop() {
             // The order in which closed-loop flows open is not known beforehand, so the flow's number takes its place.

@@ -1,6 +1,6 @@
 //! Whether the lab can carry a scenario.
 
-use backwater_scenario::model::{Scenario, Transport, Workload};
+use backwater_scenario::model::{Scenario, Transport};
 use backwater_scenario::topology::Graph;
 use backwater_schemes::{Hosts, Memory, Scheduler, Ties};
 use backwater_types::SerTime;
@@ -77,9 +77,9 @@ pub fn check(scenario: &Scenario, hosts: usize) -> Result<(), String> {
 /// # Errors
 /// The reason, and what to do.
 pub fn check_flows(scenario: &Scenario) -> Result<(), String> {
-    match scenario.workload.iter().find(|workload| matches!(workload, Workload::Collective { .. })) {
+    match scenario.workload.iter().find(|workload| workload.is_closed_loop()) {
         Some(workload) => Err(format!(
-            "workload {}: flows of a collective start when others end, which the lab's sender does not learn; give programs \
+            "workload {}: its flows start when others end, which the lab's sender does not learn; give programs \
              to run by --exec, or simulate it",
             workload.class()
         )),

@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`outcome`], [`flow_row`] | all measurements of one run |
+//! | [`phases`] | jobs: ranks in phases, and iterations |
 //! | [`samples`], [`link_samples`] | tables of samples |
 //! | [`records`] | records on request: waits, rates and events |
 //! | [`tables`], [`columns`] | the outcome as columns |
@@ -21,6 +22,7 @@ pub mod flow_row;
 pub mod ideal;
 pub mod link_samples;
 pub mod outcome;
+pub mod phases;
 pub mod preview;
 pub mod records;
 pub mod samples;

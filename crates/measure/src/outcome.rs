@@ -16,7 +16,7 @@ use backwater_dataplane::{Assigned, Pool, PoolCounts, Recirculated};
 use backwater_fabric::hpcc::network::BaseTimes;
 use backwater_scenario::model::{Scenario, Slowdown};
 use backwater_scenario::topology::{Graph, Link};
-use backwater_traffic::{ENDLESS, FlowKeys, Traffic, counted_window};
+use backwater_traffic::{ENDLESS, FlowKeys, Progress, Traffic, counted_window};
 use backwater_types::{BitsPerSec, Instant};
 use serde_json::{Value, json};
 use std::sync::OnceLock;
@@ -59,6 +59,8 @@ pub struct Outcome {
     pub delays: Vec<(u8, DelayHistogram)>,
     /// Queueing delay of Homa's scheduled packets at egress, by tier of the switch and tier of the peer.
     pub scheduled_delays: Vec<((u8, u8), DelayHistogram)>,
+    /// `[workload]`: what the ranks of jobs have done, in the order of repetitions, phases and ranks.
+    pub progress: Vec<Progress>,
     /// `[workload]`: payload bytes acknowledged within the counted window.
     pub goodput: Vec<u64>,
     /// Frames that fully crossed a link.
@@ -172,6 +174,7 @@ impl Outcome {
             valleys: None,
             delays: Vec::new(),
             scheduled_delays: Vec::new(),
+            progress: vec![Progress::default(); scenario.workload.len()],
             goodput: vec![0; scenario.workload.len()],
             packet_hops: 0,
             ended: Instant::ZERO,
@@ -237,6 +240,10 @@ impl Outcome {
 
     /// Brings the rows into the order of the tables.
     pub fn sort(&mut self) {
+        for progress in &mut self.progress {
+            progress.spans.sort_unstable();
+            progress.waiting.sort_unstable();
+        }
         self.samples.sort();
         self.links.sort_unstable();
         self.pools.sort_by_key(|row| (row.node, row.mmu));

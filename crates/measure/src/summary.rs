@@ -2,6 +2,7 @@
 
 use crate::ending;
 use crate::outcome::Outcome;
+use crate::phases;
 use crate::slowdowns::{Arrived, Bin, Counted, nearest_rank, ranked};
 use backwater_counters::Credits;
 use backwater_counters::meters::DelayHistogram;
@@ -66,6 +67,9 @@ pub fn summary(outcome: &Outcome) -> Value {
         "credits": credits(outcome),
         "recirculated": recirculated(outcome),
         "collectives": collectives(outcome),
+        "jobs": phases::summary(outcome),
+        "iterations": phases::iterations_of_jobs(outcome),
+        "waits": phases::waits(outcome),
         "queueing_delay": queueing_delay(outcome),
         "scheduled_delay": scheduled_delay(outcome),
         "throughput": throughput(outcome),
@@ -284,7 +288,7 @@ fn collectives(outcome: &Outcome) -> Option<Vec<Value>> {
     let mut rows = Vec::new();
     let traffic = Traffic::new(&outcome.scenario, &outcome.graph);
     for (class, workload) in outcome.scenario.workload.iter().enumerate() {
-        let Workload::Collective { start, .. } = workload else { continue };
+        let (Workload::Collective { start, .. } | Workload::Job { start, .. }) = workload else { continue };
         let flows = traffic.closed_loop_flows_of(class);
         let reached = |times: &[Instant]| times.iter().filter(|at| **at != Instant::NEVER).count();
         let (started, received) = (&outcome.started[flows.clone()], &outcome.received[flows.clone()]);

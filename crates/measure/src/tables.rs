@@ -3,6 +3,7 @@
 use crate::columns::{Column, Peers, TableSchema, table};
 use crate::link_samples::LinkSample;
 use crate::outcome::{FlowRow, Outcome, PoolRow, PortRow};
+use crate::phases::{self, Phases};
 use crate::records::events::{Event, What};
 use crate::records::rates::Rate;
 use crate::records::waits::{Wait, Why};
@@ -24,8 +25,15 @@ pub fn schema() -> Vec<TableSchema> {
         Drops::SCHEMA,
         QueueingDelay::SCHEMA,
         ScheduledDelay::SCHEMA,
+        Phases::SCHEMA,
     ];
     run.into_iter().chain(Samples::SCHEMA.iter().copied()).collect()
+}
+
+/// Names of the tables that a run writes. Only runs with jobs have phases.
+pub fn names(outcome: &Outcome) -> Vec<&'static str> {
+    let jobs = phases::has_jobs(outcome);
+    schema().into_iter().map(|(name, _)| name).filter(|name| jobs || *name != Phases::SCHEMA.0).collect()
 }
 
 /// Tables recorded on request.
@@ -42,7 +50,8 @@ pub fn schema_json() -> Value {
 pub fn categories(outcome: &Outcome, column: &str) -> Option<Vec<String>> {
     match column {
         "class" | "whose" => Some((0..outcome.scenario.workload.len()).map(|c| outcome.class(c).to_string()).collect()),
-        "src" | "dst" | "node" | "peer" | "by" | "towards" => {
+        "phase" => Some(phases::names(outcome)),
+        "src" | "dst" | "host" | "node" | "peer" | "by" | "towards" => {
             Some(outcome.graph.nodes.iter().map(|n| n.name.clone()).collect())
         }
         "reason" => Some(DropReason::ALL.iter().map(|reason| reason.name().to_string()).collect()),
@@ -91,6 +100,7 @@ pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
             let rows = all.flat_map(|(layers, d)| bins_of_delay(d).into_iter().map(|bin| (*layers, bin)));
             ScheduledDelay::columns(rows, &())
         }
+        "phases" => Phases::columns(phases::rows(outcome), &()),
         "waits" => Waits::columns(&outcome.recorded.waits, &peers),
         "rates" => Rates::columns(&outcome.recorded.rates, &()),
         "events" => Events::columns(&outcome.recorded.events, &peers),

@@ -21,6 +21,7 @@ mod document;
 mod error;
 mod expect;
 pub mod flow_list;
+pub mod job;
 pub mod machine;
 mod merge;
 pub mod model;

@@ -1,16 +1,22 @@
 //! Resolution: from the document of one run to its typed, valid scenario.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use crate::document::{Node, Place, Value};
 use crate::error::Error;
 use crate::flow_list;
-use crate::model::{Scenario, Sizes, Switch, Workload};
+use crate::job::file::{self, Reading};
+use crate::job::generated::algorithm_of;
+use crate::model::{JobFormat, JobModel, JobSource, LoadedJob, Scenario, Sizes, Switch, Workload};
 use crate::sizes::{self, read_text};
 use crate::validate::{self, Lists};
 use crate::{presets, schema, structure};
+use backwater_jobs::Job;
+use backwater_jobs::collective::{Kind, algorithms};
+use backwater_jobs::job::RANKS_MAX;
 
 /// Reads back a resolved scenario, as written to `scenario.json`.
 ///
@@ -127,10 +133,108 @@ fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Li
                     Ok(text)
                 })?;
             }
+            Workload::Job { file, format, start_unit, signal, model, rows, source, iterations, loaded, .. } => {
+                let reading = Reading {
+                    format: format.unwrap_or(JobFormat::Goal),
+                    start_unit: *start_unit,
+                    signal: signal.map(|signal| signal.0),
+                    model: model.clone(),
+                    iterations: *iterations,
+                };
+                let job = read_job(document, i, (file, format, rows, source), reading, dir)?;
+                *loaded = LoadedJob { job: Some(job), ..LoadedJob::default() };
+            }
             Workload::Incast { .. } | Workload::LongLived { .. } | Workload::Collective { .. } => {}
         }
     }
     Ok(lists)
+}
+
+/// Fields of a workload that say where its job comes from.
+type JobFields<'a> = (&'a mut Option<String>, &'a mut Option<JobFormat>, &'a mut String, &'a mut Option<JobSource>);
+
+/// Reads the job of workload number `i`, and keeps what a resolved scenario needs to read it again.
+fn read_job(
+    document: &Node,
+    i: usize,
+    (given, format, rows, source): JobFields,
+    mut reading: Reading,
+    dir: &Path,
+) -> Result<Arc<Job>, Error> {
+    let at = |field: &str| format!("workload.{i}.{field}");
+    let wrong = |field: &str, problem: String| document.find(at(field).split('.')).0.error(at(field), problem);
+    let places = [given.is_some(), !rows.is_empty(), source.is_some()];
+    if places.into_iter().filter(|there| *there).count() != 1 {
+        return Err(wrong("file", "expected a file with the job, and neither rows nor a source beside it".into()));
+    }
+    let named = given.as_deref().and_then(file::format_of);
+    let Some(kind) = format.or(named) else {
+        return Err(wrong("format", "expected the format of the job, since the name of its file does not say".into()));
+    };
+    *format = Some(kind);
+    reading.format = kind;
+    let htsim = kind == JobFormat::Htsim;
+    if htsim != reading.start_unit.is_some() {
+        let problem = match htsim {
+            true => "expected \"ps\" or \"us\", the unit of the starts in this file, which does not say it",
+            false => "expected no unit: this format has none to choose",
+        };
+        return Err(wrong("start_unit", problem.into()));
+    }
+    if !htsim && reading.signal.is_some() {
+        return Err(wrong("signal", "expected no size: this format has no triggers".into()));
+    }
+    check_model(&reading, &wrong)?;
+    let reading = &reading;
+    if let Some(source) = source {
+        return file::read_again(source, reading);
+    }
+    let Some(given) = given.take() else { return file::parse(rows, &at("rows"), reading) };
+    let (kept, job) = read(document, &at("file"), &given, dir, |path, shown| file::read(path, shown, reading))?;
+    match kept {
+        file::Kept::Rows(text) => *rows = text,
+        file::Kept::Source(from) => *source = Some(from),
+    }
+    Ok(job)
+}
+
+/// Checks what a scenario says of a trace or a text workload.
+fn check_model(reading: &Reading, wrong: &dyn Fn(&str, String) -> Error) -> Result<(), Error> {
+    let Reading { format, model, iterations, .. } = reading;
+    let plain = JobModel::default();
+    let simai = *format == JobFormat::Simai;
+    if !simai && *format != JobFormat::Chakra && *model != plain {
+        return Err(wrong("model", "expected none: only SimAI's and Chakra's formats leave something open".into()));
+    }
+    let only_simai = [
+        ("model.ranks", model.ranks.is_some()),
+        ("model.virtual_stages", model.virtual_stages != 1),
+        ("model.shrink", model.shrink != 1),
+    ];
+    if let Some((field, _)) = only_simai.into_iter().find(|(_, given)| *given && !simai) {
+        return Err(wrong(field, "expected none: only SimAI's format leaves it open".into()));
+    }
+    if simai && !model.groups.is_empty() {
+        return Err(wrong("model.groups", "expected none: only Chakra's format leaves it open".into()));
+    }
+    let counts = [
+        ("model.ranks", model.ranks.unwrap_or(1), RANKS_MAX),
+        ("model.channels", model.channels.into(), 64),
+        ("model.virtual_stages", model.virtual_stages, 1 << 10),
+        ("model.shrink", model.shrink, 1 << 20),
+        ("iterations", if simai { *iterations } else { 1 }, 1 << 16),
+    ];
+    for (field, count, most) in counts {
+        if !(1..=most).contains(&count) {
+            return Err(wrong(field, format!("expected 1 to {most}")));
+        }
+    }
+    let known = algorithms(Kind::AllReduce).contains(&algorithm_of(Kind::AllReduce, Some(model.all_reduce)));
+    if !known {
+        let words = "ring, bidirectional-ring, recursive-doubling, halving-doubling, double-binary-tree or direct";
+        return Err(wrong("model.all_reduce", format!("expected {words}")));
+    }
+    Ok(())
 }
 
 /// Reads a file named at `key`, relative to the file that names it. An error about the whole file is told at the key.

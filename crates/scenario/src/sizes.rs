@@ -227,8 +227,8 @@ pub fn read(path: &Path, name: &str) -> Result<SizeTable, Error> {
 /// Largest file that is read, bytes: a list of some millions of flows.
 const TEXT_MAX: u64 = 1 << 28;
 
-/// Reads a text file, or tells whether it is missing, not a plain file or not text.
-pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
+/// Returns the length of a plain file, or tells whether it is missing or something else.
+pub(crate) fn plain_file(path: &Path, name: &str) -> Result<u64, Error> {
     let refuse = |problem: String| Error::at(name, problem);
     let kind = fs::metadata(path).map_err(|error| refuse(format!("cannot be read: {}", plain(&error))))?;
     if kind.is_dir() {
@@ -237,8 +237,15 @@ pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
     if !kind.is_file() {
         return Err(refuse("is not a plain file".into()));
     }
-    if kind.len() > TEXT_MAX {
-        return Err(refuse(format!("has {} bytes: expected at most {TEXT_MAX}", kind.len())));
+    Ok(kind.len())
+}
+
+/// Reads a text file, or tells whether it is missing, not a plain file or not text.
+pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
+    let refuse = |problem: String| Error::at(name, problem);
+    let len = plain_file(path, name)?;
+    if len > TEXT_MAX {
+        return Err(refuse(format!("has {len} bytes: expected at most {TEXT_MAX}")));
     }
     let bytes = fs::read(path).map_err(|error| refuse(format!("cannot be read: {}", plain(&error))))?;
     let text = String::from_utf8(bytes).map_err(|error| {

@@ -32,6 +32,10 @@ fn take_results(outcome: &mut Outcome, results: &mut PartitionResults) {
     merge(&mut outcome.acknowledged, &mut results.acknowledged, |a, b| *a = (*a).min(b));
     merge(&mut outcome.retransmitted, &mut results.retransmitted, |a, b| *a += b);
     merge(&mut outcome.timeouts, &mut results.timeouts, |a, b| *a += b);
+    for (all, here) in outcome.progress.iter_mut().zip(&mut results.progress) {
+        all.spans.append(&mut here.spans);
+        all.waiting.append(&mut here.waiting);
+    }
     outcome.samples.join(std::mem::take(&mut results.samples));
     outcome.links.append(&mut results.links);
     outcome.ended = results.ended;

@@ -24,6 +24,13 @@ pub struct Arrival {
 }
 
 impl Arrival {
+    /// Makes a wake: a closed-loop process is told at `at`, at `host`, that this time has come for `what`. `order` orders
+    /// wakes and flows of one instant.
+    pub fn wake(what: u32, order: u32, at: Instant, host: u16) -> Arrival {
+        let own = Some(Own { number: order, slot: what });
+        Arrival { at, src: host, dst: host, size: 0, port: 0, priority: None, own }
+    }
+
     /// Makes the flow numbered `id` of workload number `class`. `priority` applies if the arrival has none of its own.
     #[inline]
     pub fn named(self, id: u32, receiver_slot: u32, class: u8, priority: u8) -> Flow {

@@ -16,10 +16,12 @@ use crate::listed::Listed;
 use crate::load::flow_rate;
 use crate::process::Process;
 use crate::sizes::Sampler;
-use backwater_scenario::model::{Pattern, Scenario, SizeTable, Sizes, Workload};
+use backwater_scenario::job;
+use backwater_scenario::model::{Scenario, SizeTable, Sizes, Workload};
 use backwater_scenario::sizes;
 use backwater_scenario::topology::Graph;
 use backwater_transport::HomaLevels;
+use std::collections::BTreeMap;
 
 /// Computes the levels of a valid scenario under Homa, with `rtt_bytes` unscheduled bytes (R) at the start of a
 /// message.
@@ -86,15 +88,11 @@ impl Messages {
             Workload::LongLived { rate: Some(_), .. } => {}
             Workload::LongLived { .. } => self.add_listed(Listed::long_lived(workload, graph)),
             Workload::FlowList { .. } => self.add_listed(Listed::flow_list(workload, graph)),
-            Workload::Collective { pattern, bytes, hosts, iterations, .. } => {
-                let ranks =
-                    if hosts.is_empty() { graph.hosts as u64 } else { Hosts::named(graph, hosts).list.len() as u64 };
-                let (parts, flows) = match pattern {
-                    Pattern::Ring => (ranks, 2 * ranks * (ranks - 1)),
-                    Pattern::AllToAll => (ranks, ranks * (ranks - 1)),
-                    Pattern::Pipeline => (1, ranks - 1),
-                };
-                self.add_equal(bytes.0 / parts, (flows * u64::from(*iterations)) as f64);
+            Workload::Collective { .. } | Workload::Job { .. } => {
+                let placed = job::placed(scenario, workload, graph).expect("scenario checked: the job fits");
+                let mut sizes = BTreeMap::<u64, u64>::new();
+                (0..placed.messages()).for_each(|number| *sizes.entry(placed.transfer(number).bytes).or_default() += 1);
+                sizes.into_iter().for_each(|(size, messages)| self.add_equal(size, messages as f64));
             }
         }
     }

@@ -11,19 +11,19 @@
 //! | [`flow`] | arrivals of flows, and the counted window |
 //! | [`process`] | the interface of a source of flows |
 //! | [`background`], [`incast`], [`listed`] | open-loop processes |
-//! | [`collective`] | the closed-loop process |
+//! | [`job`] | the closed-loop process |
 //! | [`traffic`] | all processes, merged |
 //! | [`load`] | offered load |
 //! | [`levels`] | priority levels of Homa |
 //! | `hosts`, [`gaps`], [`sizes`], [`draws`] | sets and distributions from which processes draw |
 
 pub mod background;
-pub mod collective;
 pub mod draws;
 pub mod flow;
 pub mod gaps;
 mod hosts;
 pub mod incast;
+pub mod job;
 pub mod levels;
 pub mod listed;
 pub mod load;
@@ -33,5 +33,6 @@ pub mod traffic;
 
 pub use backwater_fabric::{FlowKeys, flow_key};
 pub use flow::{ENDLESS, Flow, counted_window};
+pub use process::Progress;
 pub use sizes::Sampler;
 pub use traffic::{Traffic, shortened};

@@ -1,19 +1,21 @@
 //! All flows of a run, merged from the processes of its workloads.
 
 use crate::background::Background;
-use crate::collective::Collective;
-use crate::flow::{Arrival, Flow};
+use crate::flow::{Arrival, Flow, Own};
 use crate::incast::Incast;
+use crate::job::Job;
 use crate::listed::Listed;
-use crate::process::Process;
+use crate::process::{Process, Progress};
+use backwater_fabric::flow::own_slot;
+use backwater_scenario::job;
 use backwater_scenario::model::{Scenario, Workload};
 use backwater_scenario::topology::Graph;
 use backwater_types::{Duration, Instant, hash};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Creates the process of workload number `class`.
-fn process(scenario: &Scenario, graph: &Graph, class: usize) -> Box<dyn Process> {
+/// Creates the process of workload number `class`. Of jobs, ranks run whose hosts are `here`.
+fn process(scenario: &Scenario, graph: &Graph, class: usize, here: &dyn Fn(u16) -> bool) -> Box<dyn Process> {
     let workload = &scenario.workload[class];
     let stream = hash::stream(scenario.seed, 0x7472_6166, class as u64);
     match workload {
@@ -21,7 +23,10 @@ fn process(scenario: &Scenario, graph: &Graph, class: usize) -> Box<dyn Process>
         Workload::Incast { .. } => Box::new(Incast::new(workload, graph, stream)),
         Workload::LongLived { .. } => Box::new(Listed::long_lived(workload, graph)),
         Workload::FlowList { .. } => Box::new(Listed::flow_list(workload, graph)),
-        Workload::Collective { .. } => Box::new(Collective::new(scenario, workload, graph)),
+        Workload::Collective { start, .. } | Workload::Job { start, .. } => {
+            let placed = job::placed(scenario, workload, graph).expect("scenario checked: the job fits");
+            Box::new(Job::new(placed, Instant::ZERO + *start, job::tick(&scenario.conventions), here))
+        }
     }
 }
 
@@ -49,12 +54,17 @@ struct Source {
 }
 
 impl Traffic {
-    /// Creates the traffic of a valid scenario on its graph.
+    /// Creates the traffic of a valid scenario on its graph. It cannot run jobs, but knows their flows.
     pub fn new(scenario: &Scenario, graph: &Graph) -> Traffic {
+        Traffic::of_hosts(scenario, graph, &|_| false)
+    }
+
+    /// Creates the traffic of a valid scenario for a partition with the hosts that are `here`.
+    pub fn of_hosts(scenario: &Scenario, graph: &Graph, here: &dyn Fn(u16) -> bool) -> Traffic {
         let until = Instant::ZERO + scenario.run.duration;
         let (mut sources, mut closed_loop_flows) = (Vec::new(), 0);
         for class in 0..scenario.workload.len() {
-            let process = process(scenario, graph, class);
+            let process = process(scenario, graph, class, here);
             let (first, flows) = (closed_loop_flows, process.closed_loop_flows());
             let priority = scenario.workload[class].priority();
             let mut source = Source { process, class: class as u8, priority, first, head: None };
@@ -89,6 +99,27 @@ impl Traffic {
         let Source { process, class, priority, first, .. } = &mut self.sources[at];
         let mut named = |arrival| start(name_closed_loop(arrival, *class, *priority, *first));
         process.on_received(id - *first, now, &mut named);
+    }
+
+    /// Handles the last acknowledgement of closed-loop flow `id`, and starts the flows that waited for it at its source.
+    pub fn on_acknowledged(&mut self, id: u32, now: Instant, mut start: impl FnMut(Flow)) {
+        let at = self.source_of(id);
+        let Source { process, class, priority, first, .. } = &mut self.sources[at];
+        let mut named = |arrival| start(name_closed_loop(arrival, *class, *priority, *first));
+        process.on_acknowledged(id - *first, now, &mut named);
+    }
+
+    /// Tells a workload that a time has come which it asked for, and starts the flows that waited for it.
+    pub fn on_wake(&mut self, wake: Flow, now: Instant, mut start: impl FnMut(Flow)) {
+        let (class, what) = own_slot(wake.receiver_slot).expect("closed-loop workloads ask for wakes");
+        let Source { process, class, priority, first, .. } = &mut self.sources[class as usize];
+        let mut named = |arrival| start(name_closed_loop(arrival, *class, *priority, *first));
+        process.on_wake(what, now, &mut named);
+    }
+
+    /// Takes what the ranks of jobs have done, `[workload]`.
+    pub fn take_progress(&mut self) -> Vec<Progress> {
+        self.sources.iter_mut().map(|source| source.process.take_progress()).collect()
     }
 
     /// Finds the source of a closed-loop flow: the last source with `first <= id`. A source without closed-loop flows
@@ -144,6 +175,9 @@ impl Source {
 /// Numbers a flow of a closed-loop process with first number `first`.
 fn name_closed_loop(arrival: Arrival, class: u8, priority: u8, first: u32) -> Flow {
     let own = arrival.own.expect("a closed-loop process numbers its flows");
+    if arrival.size == 0 {
+        return Flow::wake(Own { number: first + own.number, ..own }, arrival.at, arrival.src, class);
+    }
     arrival.named(first + own.number, own.receiver_slot(class), class, priority)
 }
 

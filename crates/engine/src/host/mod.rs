@@ -145,6 +145,9 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
 
     #[inline(always)]
     fn start(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, arrival: Arrival) {
+        if arrival.is_wake() {
+            return self.on_wake(w, arrival);
+        }
         self.open(w, arrival);
         if N::SENDS_AT_EACH_START {
             self.poll_tx(w);
@@ -339,6 +342,14 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         self.offer(w, slot);
     }
 
+    /// Tells a workload that its time has come, and starts what it starts.
+    #[cold]
+    fn on_wake(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, wake: Arrival) {
+        (w.finished)(w.now, Finished::Woke { wake, starts: &mut self.starts });
+        self.start_due(w);
+        self.await_start(w);
+    }
+
     /// Starts the flows that are due because other flows were received here.
     #[cold]
     fn start_due(&mut self, w: &mut EventContext<T::Params, S, impl Observer>) {
@@ -501,11 +512,16 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             self.finished_bytes[flow.class as usize] += flow.size;
             self.credits.wasted += flow.source.wasted() as u64;
             let (retransmitted, timeouts) = (flow.source.retransmitted(), flow.source.timeouts());
-            (w.finished)(w.now, Finished::Acknowledged { flow: flow.id, retransmitted, timeouts });
+            let (next, starts) = (self.starts.next(), &mut self.starts);
+            (w.finished)(w.now, Finished::Acknowledged { flow: flow.id, retransmitted, timeouts, starts });
+            let starts_sooner = self.starts.next() < next;
             if let Source::Flow(sender) = &mut flow.source {
                 T::close(&w.params.nic.transport, &mut self.peers, sender);
             }
             at_nic!(self, w, done, slot);
+            if starts_sooner {
+                self.await_start(w);
+            }
         } else {
             self.offer(w, slot);
         }

@@ -2,6 +2,7 @@
 
 use crate::host::starts::Starts;
 use backwater_fabric::Sites;
+use backwater_fabric::flow::Flow;
 use backwater_nic::NicParams;
 use backwater_types::{Duration, SerTime};
 
@@ -26,7 +27,7 @@ pub struct HostParams<P> {
     pub datagrams: Vec<Option<SerTime>>,
 }
 
-/// Completion of a flow at one of its ends.
+/// Completion of a flow at one of its ends, or a time that a workload waited for.
 #[derive(Debug)]
 pub enum Finished<'a> {
     /// The last byte reached the receiver.
@@ -44,5 +45,14 @@ pub enum Finished<'a> {
         retransmitted: u32,
         /// Timeouts of TCP.
         timeouts: u32,
+        /// Queue for flows that start at the sender because of this one.
+        starts: &'a mut Starts,
+    },
+    /// A time has come that a workload waited for.
+    Woke {
+        /// The wake.
+        wake: Flow,
+        /// Queue for flows that start at the host because of that.
+        starts: &'a mut Starts,
     },
 }

@@ -1,4 +1,4 @@
-//! Flows that are started at a host by the completion of other flows there, until they start.
+//! Flows that are started at a host by the completion of other flows there, and wakes, until their time comes.
 
 use backwater_fabric::flow::Flow;
 use backwater_types::Instant;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub struct Starts(VecDeque<Flow>);
 
 impl Starts {
-    /// Adds a flow that will start at the host.
+    /// Adds a flow that will start at the host, or a wake.
     pub fn push(&mut self, flow: Flow) {
         let place = self.0.partition_point(|other| other.at <= flow.at);
         self.0.insert(place, flow);

@@ -69,6 +69,7 @@ const SUMMARY: &[(&str, &[&str])] = &[
     ("credits", &["received", "wasted", "waste", "dropped"]),
     ("recirculated", &["headers", "waited", "waited_share", "longest_ns"]),
     ("collectives[]", &["flows", "started", "received", "completion_ps"]),
+    ("jobs[]", &["ranks", "operations", "iterations", "ended", "iteration_ps", "slowest_ps", "sent_bytes", "waiting"]),
     ("queueing_delay", &["mean_ns", "p50_ns", "p99_ns", "packets"]),
     ("scheduled_delay[]", &["p50_ns", "p95_ns", "p99_ns", "packets"]),
     ("throughput[]", &["goodput_bps"]),

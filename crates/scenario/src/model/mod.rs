@@ -3,7 +3,9 @@
 //! This is the one definition: the TOML reader, the JSON schema, the manifest and the simulator all use these types.
 //! Tables of switches and hosts are defined with the schemes, and the parameters of each beside its algorithm.
 
+mod collective;
 mod fault;
+mod job;
 mod measure;
 mod region;
 mod run;
@@ -22,13 +24,15 @@ pub use backwater_schemes::{
     Losses, Memory, Paths, Reroutes, Scheduler, Switch, Ties, Time, Transport, WhenPaused, Window,
 };
 pub use backwater_transport::{Connections, DctcpParams, Marks, Recovery, TcpParams};
+pub use collective::{CollectiveAlgorithm, Pattern};
 pub use fault::Fault;
+pub use job::{JobFormat, JobLocal, JobModel, JobOverheads, JobPlacement, JobSource, LoadedJob, StartUnit};
 pub use measure::{Measure, Slowdown};
 pub use region::Region;
 pub use run::Run;
 pub use topology::{GraphLink, Topology};
 pub use workload::{
-    Arrivals, BACKGROUND_PORT, COLLECTIVE_FLOWS_MAX, COLLECTIVE_PORT, INCAST_PORT, ListedFlow, LoadBy, LoadOf, Pattern,
+    Arrivals, BACKGROUND_PORT, COLLECTIVE_FLOWS_MAX, COLLECTIVE_PORT, INCAST_PORT, ListedFlow, LoadBy, LoadOf,
     SizeTable, Sizes, Workload,
 };
 

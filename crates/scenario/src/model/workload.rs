@@ -1,5 +1,7 @@
 //! Sources of flows.
 
+use super::collective::{CollectiveAlgorithm, Pattern};
+use super::job::{JobFormat, JobLocal, JobModel, JobOverheads, JobPlacement, JobSource, LoadedJob, StartUnit};
 use backwater_types::{BitsPerSec, Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -134,11 +136,14 @@ pub enum Workload {
         class: String,
         /// Pattern of communication.
         pattern: Pattern,
+        /// Algorithm. Absent: of a broadcast and a reduce a binomial tree, of an all-to-all direct messages, else a ring.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        algorithm: Option<CollectiveAlgorithm>,
         /// Host of each rank, in turn; empty: every host.
         #[serde(default)]
         hosts: Vec<String>,
-        /// Payload. Ring and all-to-all: the data of each rank, in as many parts as there are ranks. Pipeline: a
-        /// microbatch.
+        /// Payload: the data of each rank, in as many parts as there are ranks; of an all-gather all parts together. Of a
+        /// pipeline: a microbatch.
         bytes: Bytes,
         /// Number of iterations. Pipeline: number of microbatches.
         #[serde(default = "one")]
@@ -146,13 +151,111 @@ pub enum Workload {
         /// Start time of the ranks.
         #[serde(default)]
         start: Duration,
-        /// Time that a rank computes before each send, one after another. With times in whole nanoseconds it is rounded
-        /// up.
+        /// Time that a rank computes before each send, one after another; before an all-to-all, once. With times in whole
+        /// nanoseconds it is rounded up.
         #[serde(default)]
         compute: Duration,
+        /// Rate at which a rank adds data that it receives to its own. Absent: at once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reduce_rate: Option<BitsPerSec>,
+        /// Time from a send to its first packet, such as that of a kernel's launch.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        launch: Duration,
+        /// Channels, each with its share of the data and its own run of the algorithm.
+        #[serde(default = "one_channel", skip_serializing_if = "is_one_channel")]
+        channels: u16,
+        /// Pieces of the data of a channel, each with its own run of the algorithm.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        chunks: u32,
+        /// Messages that a rank sends to another in one channel ahead of the acknowledgement of the first. Absent: any
+        /// number.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slots: Option<u32>,
+        /// Queue pairs of each pair of hosts. A message is divided among them, and all data of a queue pair takes one path.
+        /// Absent: each message takes a path of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        queue_pairs: Option<u16>,
+        /// Each step is a phase in the table of phases.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_steps: bool,
         /// Priority of its packets, 0 (the highest) to 7.
         #[serde(default)]
         priority: u8,
+        /// The collective as a job.
+        #[serde(skip)]
+        loaded: LoadedJob,
+    },
+    /// Messages that depend on messages, from a file: a training job, or any other program of ranks that send, receive
+    /// and compute. A job runs to its end, also past `run.duration`.
+    Job {
+        /// Name in tables; default: `job`.
+        #[serde(default = "job")]
+        class: String,
+        /// File beside the scenario. Its contents are read into `rows`, or if they are long, its place is kept in
+        /// `source`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+        /// Format of the file. Absent: `.goal` is GOAL, `.bin` is binary GOAL, `.csv` is CSV, `.cm` and `.tm` are htsim.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        format: Option<JobFormat>,
+        /// Unit of the starts in a connection matrix of htsim, whose files do not say it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start_unit: Option<StartUnit>,
+        /// Size of the message by which a trigger of htsim reaches another host. Absent: such a trigger is refused, since
+        /// hosts learn of one another only by messages.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signal: Option<Bytes>,
+        /// What traces of Chakra and text workloads of SimAI leave open.
+        #[serde(default, skip_serializing_if = "is_plain_model")]
+        model: JobModel,
+        /// Contents of such a file.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        rows: String,
+        /// Such a file, if it is long or binary.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<JobSource>,
+        /// Hosts that ranks take; empty: every host.
+        #[serde(default)]
+        hosts: Vec<String>,
+        /// Order in which ranks take hosts.
+        #[serde(default)]
+        placement: JobPlacement,
+        /// Hosts at the start of that order that stay free, such as those that another job takes.
+        #[serde(default)]
+        skip: u32,
+        /// Ranks on each host.
+        #[serde(default = "one")]
+        ranks_per_host: u32,
+        /// Number of times that the job runs. A rank starts again when it has ended. Of a text workload of SimAI the
+        /// gradients of an iteration may still be on their way when the next one starts.
+        #[serde(default = "one")]
+        iterations: u32,
+        /// Start time of the ranks.
+        #[serde(default)]
+        start: Duration,
+        /// Largest message that is sent at once. Of a larger one the sender asks the receiver first, and waits for the
+        /// acknowledgement. Absent: every message is sent at once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        eager: Option<Bytes>,
+        /// Payload of the request and of the answer that precede a message above `eager`.
+        #[serde(default = "control")]
+        control: Bytes,
+        /// Queue pairs of each pair of hosts. A message is divided among them, and all data of a queue pair takes one path.
+        /// Absent: each message takes a path of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        queue_pairs: Option<u16>,
+        /// Time that messages cost at hosts.
+        #[serde(default)]
+        overheads: JobOverheads,
+        /// Messages between ranks of one host.
+        #[serde(default)]
+        local: JobLocal,
+        /// Priority of its packets, 0 (the highest) to 7.
+        #[serde(default)]
+        priority: u8,
+        /// The job as it was read.
+        #[serde(skip)]
+        loaded: LoadedJob,
     },
 }
 
@@ -164,7 +267,8 @@ impl Workload {
             | Workload::Incast { class, .. }
             | Workload::LongLived { class, .. }
             | Workload::FlowList { class, .. }
-            | Workload::Collective { class, .. } => class,
+            | Workload::Collective { class, .. }
+            | Workload::Job { class, .. } => class,
         }
     }
 
@@ -175,8 +279,14 @@ impl Workload {
             | Workload::Incast { priority, .. }
             | Workload::LongLived { priority, .. }
             | Workload::FlowList { priority, .. }
-            | Workload::Collective { priority, .. } => priority,
+            | Workload::Collective { priority, .. }
+            | Workload::Job { priority, .. } => priority,
         }
+    }
+
+    /// Whether its flows wait for one another, so that it ends by itself.
+    pub fn is_closed_loop(&self) -> bool {
+        matches!(self, Workload::Collective { .. } | Workload::Job { .. })
     }
 
     /// Rate on the wire at which applications write datagrams, if they do.
@@ -208,21 +318,36 @@ fn collective() -> String {
     "collective".into()
 }
 
-fn one() -> u32 {
+fn job() -> String {
+    "job".into()
+}
+
+fn control() -> Bytes {
+    Bytes(64)
+}
+
+fn is_plain_model(model: &JobModel) -> bool {
+    *model == JobModel::default()
+}
+
+fn is_zero(time: &Duration) -> bool {
+    *time == Duration::ZERO
+}
+
+fn one_channel() -> u16 {
     1
 }
 
-/// Pattern of communication of a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pattern {
-    /// All-reduce: in 2 (n - 1) steps each of n ranks sends a part to its successor, and passes on the parts that it
-    /// receives.
-    Ring,
-    /// Each rank sends a part to each other; a rank starts the next iteration when it has the parts of all others.
-    AllToAll,
-    /// The first rank sends microbatches, and each rank passes on to the next those that it receives.
-    Pipeline,
+fn is_one_channel(channels: &u16) -> bool {
+    *channels == 1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// One flow of a list.

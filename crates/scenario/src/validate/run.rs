@@ -4,7 +4,6 @@ use backwater_types::Duration;
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::Workload;
 
 /// Longest run: the engine's event keys hold 46 bits of picoseconds, 70.4 s; a minute is the round number below.
 const DURATION_MAX: Duration = Duration(60_000_000_000_000);
@@ -21,9 +20,9 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     doc.need(run.flows.is_none_or(|flows| (1..=FLOWS_MAX).contains(&flows)), "run.flows", || {
         format!("expected 1 to {FLOWS_MAX}")
     })?;
-    let arrive = doc.scenario.workload.iter().any(|workload| !matches!(workload, Workload::Collective { .. }));
+    let arrive = doc.scenario.workload.iter().any(|workload| !workload.is_closed_loop());
     doc.need(run.flows.is_none() || arrive, "run.flows", || {
-        "flows of collectives wait for one another: expected run.duration, or another workload whose flows it counts"
+        "flows of collectives and jobs wait for one another: expected run.duration, or another workload whose flows it counts"
             .into()
     })?;
     let counts_all = run.flows.is_none() || run.warmup.is_none_or(|warmup| warmup == Duration::ZERO);

@@ -91,7 +91,10 @@ fn check_flows(doc: &Doc, net: &Net) -> Result<Vec<Share>, Error> {
                     (None, load) => ("load", load.unwrap_or(1.0) * core * seconds / 8.0 / mean, mean),
                 }
             }
-            Workload::LongLived { .. } | Workload::FlowList { .. } | Workload::Collective { .. } => continue,
+            Workload::LongLived { .. }
+            | Workload::FlowList { .. }
+            | Workload::Collective { .. }
+            | Workload::Job { .. } => continue,
         };
         let key = format!("workload.{i}.{field}");
         // One burst may be large, if the next is far enough off.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use backwater_jobs::collective::{Kind, algorithms};
 use backwater_types::Duration;
 
 use super::switch::PRIORITIES;
@@ -9,8 +10,10 @@ use super::topology::{RATE_MAX, RATE_MIN};
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::flow_list::{self, Row};
+use crate::job::{self, generated::algorithm_of};
 use crate::model::{
-    Arrivals, COLLECTIVE_FLOWS_MAX, Hosts, ListedFlow, LoadOf, Pattern, Sizes, Switch, Transport, Workload,
+    Arrivals, COLLECTIVE_FLOWS_MAX, CollectiveAlgorithm, Hosts, JobOverheads, ListedFlow, LoadOf, Pattern, Sizes,
+    Switch, Transport, Workload,
 };
 use crate::sizes;
 
@@ -19,6 +22,12 @@ pub(crate) type Lists = BTreeMap<usize, String>;
 
 /// Most workloads: they are numbered in 8 bits in every flow.
 const WORKLOADS_MAX: usize = 250;
+/// Most ranks of a host.
+const JOB_RANKS_MAX: u32 = 1 << 20;
+/// Most queue pairs of a pair of hosts: they differ in 14 bits of a port.
+const QUEUE_PAIRS_MAX: u16 = 1024;
+/// Longest time that a message costs a host.
+const JOB_TIME_MAX: Duration = Duration::from_us(1_000_000);
 /// Most flows of one incast event, or of one long-lived workload.
 const FLOWS_MAX: u32 = 1_000_000;
 
@@ -47,6 +56,7 @@ pub(super) fn check(doc: &Doc, net: &Net, lists: &Lists) -> Result<(), Error> {
             Workload::LongLived { .. } => one.long_lived(workload)?,
             Workload::FlowList { rows, flows, .. } => one.flow_list(rows, flows, &lists[&i])?,
             Workload::Collective { .. } => one.collective(workload)?,
+            Workload::Job { .. } => one.job(workload)?,
         }
     }
     Ok(())
@@ -238,7 +248,7 @@ impl One<'_> {
     }
 
     fn collective(&self, workload: &Workload) -> Result<(), Error> {
-        let Workload::Collective { pattern, hosts, bytes, iterations, start, compute, .. } = workload else {
+        let Workload::Collective { pattern, algorithm, hosts, bytes, iterations, start, compute, .. } = workload else {
             return Ok(());
         };
         let ranks = self.hosts("hosts", hosts)?;
@@ -251,26 +261,145 @@ impl One<'_> {
                 format!("rank {} is at this host too: expected a host of its own for each rank", other.unwrap_or(0))
             })?;
         }
+        self.algorithm(*pattern, *algorithm)?;
         self.size("bytes", bytes.0)?;
-        let parts = if *pattern == Pattern::Pipeline { 1 } else { n };
+        let parts = if matches!(pattern, Pattern::Pipeline | Pattern::Barrier) { 1 } else { n };
         self.need(bytes.0 >= parts, "bytes", || format!("expected at least one byte for each of {n} ranks"))?;
-        let flows = match pattern {
-            Pattern::Ring => 2 * n * (n - 1),
-            Pattern::AllToAll => n * (n - 1),
-            Pattern::Pipeline => n - 1,
+        self.pieces(workload, n)?;
+        self.iterations(workload, n, *iterations)?;
+        self.starts("start", *start)?;
+        let end = self.doc.scenario.run.duration;
+        self.need(*compute <= end, "compute", || format!("expected at most run.duration = {end}"))?;
+        job::placed(self.doc.scenario, workload, &self.net.graph)
+            .map(|_| ())
+            .map_err(|problem| self.wrong("hosts", problem))
+    }
+
+    /// Checks that the algorithm does what the pattern says.
+    fn algorithm(&self, pattern: Pattern, named: Option<CollectiveAlgorithm>) -> Result<(), Error> {
+        let Some(named) = named else { return Ok(()) };
+        let fixed = |does: &str| Err(self.wrong("algorithm", format!("{does}: expected no algorithm")));
+        let kind = match pattern {
+            Pattern::Pipeline => return fixed("a pipeline has one way to go"),
+            Pattern::Ring => return fixed("a ring is an all-reduce by this algorithm"),
+            Pattern::AllToAll => Kind::AllToAll,
+            Pattern::AllReduce => Kind::AllReduce,
+            Pattern::ReduceScatter => Kind::ReduceScatter,
+            Pattern::AllGather => Kind::AllGather,
+            Pattern::Broadcast => Kind::Broadcast,
+            Pattern::Reduce => Kind::Reduce,
+            Pattern::Barrier => Kind::Barrier,
         };
+        let known = |one: &CollectiveAlgorithm| algorithms(kind).contains(&algorithm_of(kind, Some(*one)));
+        self.need(known(&named), "algorithm", || {
+            let words = CollectiveAlgorithm::ALL.into_iter().filter(known);
+            let words: Vec<String> = words.map(|one| serde_json::to_value(one).expect("a word").to_string()).collect();
+            format!("expected {}", words.join(", "))
+        })
+    }
+
+    /// Checks what divides the data of a collective.
+    fn pieces(&self, workload: &Workload, n: u64) -> Result<(), Error> {
+        let Workload::Collective { bytes, reduce_rate, launch, channels, chunks, slots, queue_pairs, .. } = workload
+        else {
+            return Ok(());
+        };
+        let counts = [("channels", u64::from(*channels), 64), ("chunks", u64::from(*chunks), 4096)];
+        for (field, count, most) in counts {
+            self.need((1..=most).contains(&count), field, || format!("expected 1 to {most}"))?;
+        }
+        let runs = u64::from(*channels) * u64::from(*chunks);
+        self.need(runs == 1 || runs * n <= bytes.0, "chunks", || {
+            format!("expected at least one byte for each part: {n} ranks, {channels} channels and {chunks} chunks")
+        })?;
+        self.need(slots.is_none_or(|slots| (1..=1 << 20).contains(&slots)), "slots", || {
+            "expected 1 to 1048576".into()
+        })?;
+        self.queue_pairs(*queue_pairs)?;
+        let rate = reduce_rate.is_none_or(|rate| (RATE_MIN..=RATE_MAX).contains(&rate));
+        self.need(rate, "reduce_rate", || format!("expected {RATE_MIN} to {RATE_MAX}"))?;
+        self.need(*launch <= JOB_TIME_MAX, "launch", || format!("expected at most {JOB_TIME_MAX}"))
+    }
+
+    fn queue_pairs(&self, pairs: Option<u16>) -> Result<(), Error> {
+        self.need(pairs.is_none_or(|pairs| (1..=QUEUE_PAIRS_MAX).contains(&pairs)), "queue_pairs", || {
+            format!("expected 1 to {QUEUE_PAIRS_MAX}")
+        })
+    }
+
+    /// Checks the number of flows of a collective, before it is made.
+    fn iterations(&self, workload: &Workload, n: u64, iterations: u32) -> Result<(), Error> {
+        let Workload::Collective { pattern, algorithm, channels, chunks, queue_pairs, .. } = workload else {
+            return Ok(());
+        };
+        let each = u64::from(*channels) * u64::from(*chunks) * u64::from(queue_pairs.unwrap_or(1));
+        let rounds = u64::from(n.next_power_of_two().trailing_zeros());
+        let flows = each
+            * match (pattern, algorithm) {
+                (Pattern::Pipeline, _) => n - 1,
+                (
+                    Pattern::AllReduce,
+                    Some(CollectiveAlgorithm::RecursiveDoubling | CollectiveAlgorithm::HalvingDoubling),
+                ) => 2 * n * (rounds + 1),
+                (Pattern::AllReduce, Some(CollectiveAlgorithm::DoubleBinaryTree)) => 4 * (n - 1),
+                (Pattern::Broadcast | Pattern::Reduce, _) => n - 1,
+                (Pattern::Barrier, _) => n * rounds,
+                (Pattern::Ring | Pattern::AllReduce, _) => 2 * n * (n - 1),
+                (Pattern::AllToAll | Pattern::AllGather | Pattern::ReduceScatter, _) => n * (n - 1),
+            };
         let most = u64::from(COLLECTIVE_FLOWS_MAX) / flows;
-        self.need((1..=most).contains(&u64::from(*iterations)), "iterations", || match most {
+        self.need((1..=most).contains(&u64::from(iterations)), "iterations", || match most {
             0 => {
                 format!("one iteration of {n} ranks has {flows} flows: expected at most {COLLECTIVE_FLOWS_MAX}, with fewer ranks")
             }
             _ => format!(
                 "expected 1 to {most}: an iteration has {flows} flows, and a collective at most {COLLECTIVE_FLOWS_MAX}"
             ),
+        })
+    }
+
+    fn job(&self, workload: &Workload) -> Result<(), Error> {
+        let Workload::Job { hosts, ranks_per_host, iterations, start, control, queue_pairs, overheads, local, .. } =
+            workload
+        else {
+            return Ok(());
+        };
+        let named = self.hosts("hosts", hosts)?;
+        let mut seen = HashMap::new();
+        for (i, host) in named.iter().enumerate() {
+            let other = seen.insert(host, i);
+            self.need(other.is_none(), &format!("hosts.{i}"), || {
+                format!(
+                    "hosts.{} is this host too: expected each host once; ranks_per_host says how many ranks it takes",
+                    other.unwrap_or(0)
+                )
+            })?;
+        }
+        let ranks = 1..=JOB_RANKS_MAX;
+        self.need(ranks.contains(ranks_per_host), "ranks_per_host", || format!("expected 1 to {JOB_RANKS_MAX}"))?;
+        self.need((1..=COLLECTIVE_FLOWS_MAX).contains(iterations), "iterations", || {
+            format!("expected 1 to {COLLECTIVE_FLOWS_MAX}")
         })?;
+        self.queue_pairs(*queue_pairs)?;
+        self.size("control", control.0)?;
         self.starts("start", *start)?;
-        let end = self.doc.scenario.run.duration;
-        self.need(*compute <= end, "compute", || format!("expected at most run.duration = {end}"))
+        let JobOverheads { message, message_byte, gap, gap_byte, latency, .. } = overheads;
+        let times = [
+            ("overheads.message", message),
+            ("overheads.message_byte", message_byte),
+            ("overheads.gap", gap),
+            ("overheads.gap_byte", gap_byte),
+            ("overheads.latency", latency),
+            ("local.latency", &local.latency),
+        ];
+        for (field, time) in times {
+            self.need(*time <= JOB_TIME_MAX, field, || format!("expected at most {JOB_TIME_MAX}"))?;
+        }
+        let rate = local.rate.is_none_or(|rate| (RATE_MIN..=RATE_MAX).contains(&rate));
+        self.need(rate, "local.rate", || format!("expected {RATE_MIN} to {RATE_MAX}"))?;
+        job::placed(self.doc.scenario, workload, &self.net.graph)
+            .map(|_| ())
+            .map_err(|problem| self.wrong("hosts", problem))
     }
 
     fn share(&self, field: &str, share: f64) -> Result<(), Error> {

@@ -24,10 +24,11 @@ use crate::run::stall::{PartitionState, StallDetector, has_stalled};
 use backwater_counters::stats::PortStats;
 use backwater_engine::Partition;
 use backwater_engine::host::params::Finished;
+use backwater_engine::host::starts::Starts;
 use backwater_measure::link_samples::LinkMeter;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
-use backwater_traffic::{ENDLESS, Traffic};
+use backwater_traffic::{ENDLESS, Flow, Traffic};
 use backwater_types::{Duration, Instant};
 use std::ops::Range;
 use std::sync::Mutex;
@@ -157,7 +158,7 @@ impl<'a> Worker<'a> {
         timing: Timing,
         shared: &'a Shared<'a>,
     ) -> Self {
-        let traffic = Traffic::new(scenario, graph);
+        let traffic = Traffic::of_hosts(scenario, graph, &|host| nodes.has_host(host));
         let closed_loop_flows = traffic.closed_loop_flows();
         let mut results = PartitionResults::new(closed_loop_flows as usize, scenario.workload.len());
         nodes.switches(&mut |switch| results.samples.add_switch(switch, scenario, graph));
@@ -185,25 +186,34 @@ impl<'a> Worker<'a> {
         let (counted_finished, all_finished) = (&mut self.counted_finished, &mut self.finished);
         let (traffic, started, cap) = (&mut self.traffic, &mut self.started, self.timing.cap);
         let closed_loop_flows = traffic.closed_loop_flows();
+        let mut begin = |results: &mut PartitionResults, starts: &mut Starts, next: Flow| {
+            if next.at < cap {
+                if !next.is_wake() {
+                    results.started[next.id as usize] = next.at;
+                    *started += 1;
+                }
+                starts.push(next);
+            }
+        };
         let mut record = |now: Instant, finished: Finished| match finished {
             Finished::Received { flow, starts } => {
                 results.received[flow as usize] = now;
                 if flow < closed_loop_flows {
-                    traffic.on_received(flow, now, |next| {
-                        if next.at < cap {
-                            results.started[next.id as usize] = next.at;
-                            *started += 1;
-                            starts.push(next);
-                        }
-                    });
+                    traffic.on_received(flow, now, |next| begin(results, starts, next));
                 }
             }
-            Finished::Acknowledged { flow, retransmitted, timeouts } => {
+            Finished::Acknowledged { flow, retransmitted, timeouts, starts } => {
                 results.acknowledged[flow as usize] = now;
                 results.retransmitted[flow as usize] = retransmitted;
                 results.timeouts[flow as usize] = timeouts.min(u16::MAX as u32) as u16;
                 *all_finished += 1;
                 *counted_finished += (counted_flows.contains(&flow) || flow < closed_loop_flows) as u64;
+                if flow < closed_loop_flows {
+                    traffic.on_acknowledged(flow, now, |next| begin(results, starts, next));
+                }
+            }
+            Finished::Woke { wake, starts } => {
+                traffic.on_wake(wake, now, |next| begin(results, starts, next));
             }
         };
         self.nodes.run_window(end, &mut record);
@@ -252,6 +262,7 @@ impl<'a> Worker<'a> {
             }
         }
         self.results.ended = now;
+        self.results.progress = self.traffic.take_progress();
         // Flows scheduled after the end of the run have not started.
         self.results.started.iter_mut().filter(|at| **at >= now).for_each(|at| *at = Instant::NEVER);
         (self.nodes, self.results)
@@ -291,6 +302,12 @@ impl<'a> Worker<'a> {
     fn admit(&mut self, end: Instant) {
         while let Some(flow) = self.traffic.next_before(end) {
             let here = self.nodes.has_host(flow.src);
+            if flow.is_wake() {
+                if here {
+                    self.nodes.announce(flow);
+                }
+                continue;
+            }
             if flow.is_closed_loop() {
                 if here {
                     self.results.started[flow.id as usize] = flow.at;

@@ -3,6 +3,7 @@
 use backwater_counters::stats::PortStats;
 use backwater_measure::link_samples::LinkSample;
 use backwater_measure::samples::Samples;
+use backwater_traffic::Progress;
 use backwater_types::Instant;
 
 /// Results that one partition collects during a run, besides the counters of its nodes.
@@ -18,6 +19,8 @@ pub(crate) struct PartitionResults {
     pub(crate) retransmitted: Vec<u32>,
     /// `[flow]`: timeouts of TCP.
     pub(crate) timeouts: Vec<u16>,
+    /// `[workload]`: what the ranks of jobs have done.
+    pub(crate) progress: Vec<Progress>,
     /// Samples of switches.
     pub(crate) samples: Samples,
     /// Samples of links, one per period.
@@ -45,6 +48,7 @@ impl PartitionResults {
             acknowledged: vec![Instant::NEVER; closed_loop_flows],
             retransmitted: vec![0; closed_loop_flows],
             timeouts: vec![0; closed_loop_flows],
+            progress: Vec::new(),
             samples: Samples::default(),
             links: Vec::new(),
             at_warm: Vec::new(),

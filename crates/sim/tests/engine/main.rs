@@ -19,6 +19,7 @@ mod homa;
 mod hpcc_model;
 mod hpcc_side_by_side;
 mod hpcc_sim;
+mod jobs;
 mod links;
 mod load_balancing;
 mod lossless;

@@ -1,0 +1,154 @@
+//! Jobs on hosts.
+
+use crate::job::generated;
+use crate::model::{
+    COLLECTIVE_FLOWS_MAX, Conventions, JobFormat, JobOverheads, JobPlacement, LoadedJob, Scenario, Time, Workload,
+};
+use crate::topology::Graph;
+use backwater_jobs::placed::{Local, Overheads};
+use backwater_jobs::{Job, Placed, Placement};
+use backwater_types::Duration;
+use backwater_types::hash::{self, Stream};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Places the job of a workload on the network, or returns where it was placed before.
+///
+/// # Errors
+/// Why the job does not fit, in the words of a message about the scenario.
+///
+/// # Panics
+/// If the workload has no job, or names hosts that do not exist.
+pub fn placed(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<Arc<Placed>, String> {
+    match workload {
+        Workload::Job { .. } => place_job(scenario, workload, graph),
+        Workload::Collective { .. } => place_collective(scenario, workload, graph),
+        _ => unreachable!("a workload with a job"),
+    }
+}
+
+/// Numbers of the hosts with these names; all hosts if there is none.
+fn numbers(graph: &Graph, names: &[String]) -> Vec<usize> {
+    if names.is_empty() {
+        return (0..graph.hosts).collect();
+    }
+    let numbers: HashMap<&str, usize> =
+        graph.nodes[..graph.hosts].iter().map(|host| host.name.as_str()).zip(0..).collect();
+    names.iter().map(|name| numbers[name.as_str()]).collect()
+}
+
+fn place_job(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<Arc<Placed>, String> {
+    let Workload::Job {
+        hosts,
+        placement,
+        skip,
+        ranks_per_host,
+        format,
+        iterations,
+        eager,
+        control,
+        queue_pairs,
+        overheads,
+        local,
+        loaded,
+        ..
+    } = workload
+    else {
+        unreachable!("a job")
+    };
+    let job = loaded.job.as_ref().expect("the job was read");
+    let order = order_of(scenario, graph, numbers(graph, hosts), *placement);
+    let free = &order[(*skip as usize).min(order.len())..];
+    if free.len() * (*ranks_per_host as usize) < job.ranks() as usize {
+        let each = if *ranks_per_host == 1 { "one rank".into() } else { format!("{ranks_per_host} ranks") };
+        return Err(format!("the job has {} ranks, and {} hosts take {each} each", job.ranks(), free.len()));
+    }
+    let placement = Placement {
+        hosts: (0..job.ranks()).map(|rank| free[(rank / ranks_per_host) as usize] as u16).collect(),
+        // The iterations of a text workload are in the job: gradients of one overlap with the next.
+        repetitions: if *format == Some(JobFormat::Simai) { 1 } else { *iterations },
+        eager: eager.map_or(u64::MAX, |eager| eager.0),
+        control: control.0,
+        queue_pairs: *queue_pairs,
+        overheads: overheads_of(overheads, &scenario.conventions),
+        local: Local { latency: local.latency, rate: local.rate },
+    };
+    place(loaded, job, placement, graph)
+}
+
+fn place_collective(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<Arc<Placed>, String> {
+    let Workload::Collective { hosts, iterations, launch, queue_pairs, loaded, .. } = workload else {
+        unreachable!("a collective")
+    };
+    let hosts: Vec<u16> = numbers(graph, hosts).into_iter().map(|host| host as u16).collect();
+    let tick = tick(&scenario.conventions);
+    let (job, repeats) = generated::job(workload, hosts.len() as u32, tick)?;
+    let placement = Placement {
+        hosts,
+        repetitions: if repeats { *iterations } else { 1 },
+        eager: u64::MAX,
+        control: 1,
+        queue_pairs: *queue_pairs,
+        overheads: Overheads { latency: Duration(launch.0.next_multiple_of(tick)), ..Overheads::default() },
+        local: Local::default(),
+    };
+    place(loaded, &job, placement, graph)
+}
+
+/// Returns hosts in the order in which ranks take them.
+fn order_of(scenario: &Scenario, graph: &Graph, mut hosts: Vec<usize>, placement: JobPlacement) -> Vec<usize> {
+    match placement {
+        JobPlacement::Packed => {}
+        JobPlacement::Strided => {
+            // `[switch]`: hosts taken from it.
+            let mut taken = vec![0; graph.nodes.len()];
+            let mut turns: Vec<(u32, usize)> = Vec::with_capacity(hosts.len());
+            for host in &hosts {
+                let turn = &mut taken[graph.switch_of(*host)];
+                turns.push((*turn, *host));
+                *turn += 1;
+            }
+            turns.sort_by_key(|(turn, _)| *turn);
+            hosts = turns.into_iter().map(|(_, host)| host).collect();
+        }
+        JobPlacement::Random => {
+            let mut draws = Stream::new(scenario.seed, 0x706c_6163, 0);
+            for left in (1..hosts.len()).rev() {
+                hosts.swap(left, hash::range32(draws.next_u32(), left as u32 + 1) as usize);
+            }
+        }
+    }
+    hosts
+}
+
+/// Places a job, unless it was placed the same way before.
+fn place(loaded: &LoadedJob, job: &Arc<Job>, placement: Placement, graph: &Graph) -> Result<Arc<Placed>, String> {
+    let same = |placed: &&Arc<Placed>| Arc::ptr_eq(placed.job(), job) && *placed.placement() == placement;
+    if let Some(placed) = loaded.placed.get().filter(same) {
+        return Ok(placed.clone());
+    }
+    let placed = Placed::new(job.clone(), placement, graph.hosts, COLLECTIVE_FLOWS_MAX)
+        .map_err(|problem| problem.to_string())?;
+    let placed = Arc::new(placed);
+    // A scenario that was changed since shares the place with the one before, which keeps it.
+    _ = loaded.placed.set(placed.clone());
+    Ok(placed)
+}
+
+fn overheads_of(of: &JobOverheads, conventions: &Conventions) -> Overheads {
+    let whole = |time: Duration| Duration(time.0.next_multiple_of(tick(conventions)));
+    let JobOverheads { message, message_byte, gap, gap_byte, latency, gap_at_receiver } = *of;
+    Overheads {
+        message: whole(message),
+        byte: message_byte,
+        gap: whole(gap),
+        gap_byte,
+        latency: whole(latency),
+        gap_at_receiver,
+    }
+}
+
+/// Shortest time that hosts tell apart, picoseconds.
+pub fn tick(conventions: &Conventions) -> u64 {
+    if conventions.time == Time::WholeNs { 1000 } else { 1 }
+}
