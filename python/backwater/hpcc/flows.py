@@ -18,6 +18,8 @@ from backwater.hpcc.words import Words, rows
 BACKGROUND_PORT, INCAST_PORT = 100, 200
 GROUP_MAX = 7
 BYTES_MAX = 2**32 - 1  # Sequence numbers of the simulator are 32 bits.
+ENDLESS_ABOVE = 2**37
+"""Sizes above this stand for flows without end, such as PowerTCP's 10^12 bytes."""
 SPAN_MAX_NS = 60 * 10**9
 
 
@@ -39,6 +41,11 @@ class Flows:
     path: Path
     dialect: str
     flows: list[Flow]
+
+    @property
+    def endless(self) -> list[Flow]:
+        """Returns the flows that stand for flows without end."""
+        return [flow for flow in self.flows if flow.bytes > ENDLESS_ABOVE]
 
     @property
     def groups(self) -> set[int]:
@@ -72,7 +79,7 @@ def read(path: Path, network: Network) -> Flows:
             raise words.wrong(f"{what}, destination", str(dst), "the source itself: expected another host")
         group = words.integer(f"{what}, priority group", 1, GROUP_MAX)
         port = words.integer(f"{what}, destination port", 0, 65_535) if with_ports else BACKGROUND_PORT
-        size = words.integer(f"{what}, bytes", 1, BYTES_MAX)
+        size = words.integer(f"{what}, bytes", 1, 10**18)
         word = words.next(f"{what}, start")
         start_ns = units.seconds_ns(word)
         if start_ns is None:

@@ -23,6 +23,8 @@ SCHEME_OF = {
 }
 TRANSPORTS = tuple(MODE_OF)
 CLASSES_MAX = 8
+ENDLESS_MAX = 200
+"""Most times at which flows without end start: each is a workload."""
 CLASS_OF_PORT = {flows.BACKGROUND_PORT: "background", flows.INCAST_PORT: "incast"}
 
 LINK_DOWN_EPOCH_NS = 2 * 10**9
@@ -149,7 +151,7 @@ def topology_section(network: Network) -> str:
 def split(imported: Imported) -> dict[str, list[Flow]]:
     """Groups flows into classes by destination port, or into one class if these are too many or change the order."""
     lists: dict[str, list[Flow]] = {}
-    all_flows = imported.flows.flows
+    all_flows = [flow for flow in imported.flows.flows if flow.bytes <= flows.ENDLESS_ABOVE]
     for flow in all_flows:
         lists.setdefault(CLASS_OF_PORT.get(flow.port, f"port-{flow.port}"), []).append(flow)
     if len(lists) > CLASSES_MAX:
@@ -192,10 +194,43 @@ def list_text(imported: Imported, name: str) -> str:
 
 
 def workload_sections(imported: Imported) -> str:
-    return "\n\n".join(
+    lists = [
         f'[[workload]]\nkind = "flow-list"\nclass = "{one}"\nfile = {json.dumps(list_name(imported.name, one))}'
         for one in imported.lists
-    )
+    ]
+    return "\n\n".join([*lists, *endless_sections(imported)])
+
+
+def endless_sections(imported: Imported) -> list[str]:
+    """Flows that stand for flows without end: a workload for each time at which some start.
+
+    # Errors
+    `InputError` where these are too many.
+    """
+    by_start: dict[tuple[int, int], list[Flow]] = {}
+    for flow in imported.flows.endless:
+        by_start.setdefault((flow.start_ns, flow.group), []).append(flow)
+    if not by_start:
+        return []
+    if len(by_start) > ENDLESS_MAX:
+        raise InputError(
+            f"{imported.flows.path}: flows of more than {flows.ENDLESS_ABOVE} bytes start at {len(by_start)} times: "
+            f"expected at most {ENDLESS_MAX}"
+        )
+    known = some(len(imported.flows.endless), "flow")
+    imported.notes.append(f"{known} of more than {size(flows.ENDLESS_ABOVE)} have no end: they end with the run")
+    many = len(imported.flows.groups) > 1
+    sections = []
+    for number, ((start_ns, group), members) in enumerate(by_start.items(), start=1):
+        lines = ["[[workload]]", 'kind = "long-lived"', f'class = "endless-{number}"', f"count = {len(members)}"]
+        lines += [listing("from", [f'"host{flow.src}"' for flow in members])]
+        lines += [listing("to", [f'"host{flow.dst}"' for flow in members])]
+        lines += (
+            [f'start = "{units.toml_time(start_ns - imported.origin_ns)}"'] if start_ns > imported.origin_ns else []
+        )
+        lines += [f"priority = {group}"] if many else []
+        sections.append("\n".join(lines))
+    return sections
 
 
 def run_section(imported: Imported) -> str:
@@ -216,10 +251,13 @@ def run_section(imported: Imported) -> str:
         end_ns = min(end_ns, stop_ns - origin_ns)
         comment = given.where("SIMULATOR_STOP_TIME") + (": longer than a run may last" if end_ns == CLOCK_NS else "")
     duration_ns = min(-(-(listed[-1].start_ns + 1000 - origin_ns) // 1000) * 1000, end_ns)
+    lasts = "the last flow has started"
+    if imported.flows.endless and stop_ns is not None:
+        duration_ns, lasts = end_ns, "as long as flows without end are to run"
     return "\n".join(
         [
             "[run]",
-            aligned(f'duration = "{units.toml_time(duration_ns)}"', "the last flow has started"),
+            aligned(f'duration = "{units.toml_time(duration_ns)}"', lasts),
             'warmup = "0 s"',
             aligned(f"drain = {end_ns / duration_ns!r}", f"to {units.toml_time(end_ns)}: {comment}"),
             aligned(f'origin = "{units.toml_time(origin_ns)}"', "what is time zero here, in those files"),

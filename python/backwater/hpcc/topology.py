@@ -74,7 +74,10 @@ def read(path: Path) -> Network:
     switches = read_switches(words, nodes, switch_count)
     cut: list[str] = []
     links = read_links(words, nodes, set(switches), link_count, cut)
-    note = f"delays are cut off to whole nanoseconds, as there: {cut[0]}" if cut else ""
+    notes = [f"delays are cut off to whole nanoseconds, as there: {cut[0]}"] if cut else []
+    if words.row():
+        notes.append(f"text behind the last link is left out, as there ({path.name}:{words.line})")
+    note = "; ".join(notes)
     network = Network(path, dialect, nodes, switches, links, note)
     check_shape(network, words)
     return network
@@ -147,11 +150,11 @@ def read_links(words: Words, nodes: int, switches: set[int], count: int, cut: li
         if not 0 <= share < 1:
             raise words.wrong(f"{what}, error rate", f"{share:g}", "expected a share from 0 to below 1")
         links.append(Link(a, b, rate, delay_ns, share, line))
-    if (row := words.row()) and INTEGER.fullmatch(row[0]):
+    # The simulators stop reading here, and files have notes behind the links. Another link is a mistake.
+    if len(row := words.row()) >= 3 and all(map(INTEGER.fullmatch, row[:2])) and units.rate(row[2]) is not None:
         raise words.wrong(
             "", words.next(""), f"a link beyond the {count} of the first line: expected the end of the file"
         )
-    words.end(f"{count} links")
     return links
 
 
