@@ -44,6 +44,11 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     "long-lived": {"count": 1, "to": ["host0"]},
     "flow-list": {"flows": [{"start": "0 s", "src": "host0", "dst": "host1", "bytes": "1 KB"}]},
     "collective": {"pattern": "all-to-all", "bytes": "2 KB"},
+    "job": {
+        "format": "simai",
+        "rows": "MICRO\n1\nlayer -1 1 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n",
+        "model": {"ranks": 2},
+    },
 }
 SCHEMES = {
     "dcqcn": "dcqcn",

@@ -13,7 +13,7 @@ from backwater.cli import command as commands
 from backwater.cli import tree
 from backwater.hpcc import comparison
 from backwater.runs.results import next_name
-from conftest import Cli
+from conftest import ROOT, Cli
 
 NO_NUMBERS = ["\u0663", "\u00b2", "\uff11", "1" * 5000, "1_0", "0x1", "1.0", "", " 1", "--1", "1e3", "\u0967\u0968"]
 """Arabic, superscript, fullwidth and Devanagari digits among what is none in ASCII digits."""
@@ -25,6 +25,12 @@ ENDS = {
     "--events-max": (1, 10**8),
     "--pcap-max": (1, 10**8),
     "--trials": (1, 10_000),
+    "--iterations": (1, 1_000_000),
+    "--ranks-per-host": (1, 2**20),
+    "--ranks": (1, 2**20),
+    "--shrink": (1, 2**20),
+    "--virtual-stages": (1, 1024),
+    "--channels": (1, 64),
 }
 """Of options outside `plan`, whose messages name their range; None where what exists is the end."""
 WORDS = {
@@ -35,6 +41,10 @@ WORDS = {
     "check": ["check", "{smoke}"],
     "lab": ["lab", "{smoke}", "--exec", "host0 true"],
     "explain": ["explain", "{run}", "--run", "BFC"],
+    "import goal": ["import", "goal", "{jobs}/binary_tree_32.goal", "-o", "job.toml", "--force"],
+    "import csv": ["import", "csv", "{jobs}/three.csv", "-o", "job.toml", "--force"],
+    "import simai": ["import", "simai", "{jobs}/all_reduce.txt", "-o", "job.toml", "--force", "--shrink", "1000"],
+    "import chakra": ["import", "chakra", "{jobs}/astra/all_reduce", "-o", "job.toml", "--force"],
     "plan bcc": ["plan", "bcc", "--rtt", "80 us", "--config", "sonic"],
     "plan bfc": ["plan", "bfc"],
     "plan flowsail": ["plan", "flowsail"],
@@ -46,6 +56,9 @@ DEAR = {
     ("tune", "--seeds"): 1,
     ("tune", "--trials"): 1,
     ("plan bcc", "--flows"): 100,
+    ("import simai", "--iterations"): 2,
+    ("import simai", "--ranks"): 8,
+    ("import simai", "--virtual-stages"): 1,
 }
 """The largest that is run here where it takes as many simulations; `check` takes the end itself."""
 
@@ -64,7 +77,9 @@ OPTIONS = list(whole_numbers())
 
 def words(name: str, option: str, smoke: Path, results: Results) -> list[str]:
     trial = ["--simulate", "--loads", "0.5"] if (name, option) == ("plan bcc", "--flows") else []
-    return [word.format(smoke=smoke, run=results.path) for word in WORDS[name] + trial]
+    trial += ["--ranks", "4"] if name == "import simai" and option != "--ranks" else []
+    jobs = ROOT / "crates" / "jobs" / "tests" / "data"
+    return [word.format(smoke=smoke, run=results.path, jobs=jobs) for word in WORDS[name] + trial]
 
 
 def test_all_such_options_are_known() -> None:

@@ -239,7 +239,7 @@ def test_nothing_is_left_of_a_lab_however_it_ends(
         (["--exec", "host1 ls", "--seeds", "2"], "--seeds: for the scenario's own flows"),
         (["--set", "scheme=hpcc"], "its packets carry telemetry"),
         (["--run", "BFC"], "--run BFC: for programs on hosts"),
-        (["--set", ALL_REDUCE], "flows of a collective start when others end"),
+        (["--set", ALL_REDUCE], "its flows start when others end"),
         (["--set", "scheme=flowsail", "--set", "switch.flowsail.as_printed=true"], "holds packets for ever"),
         (["--exec", "host9 ls"], "'host9' is no host: did you mean host"),
         (["--exec", "host1"], "a command is missing after the host"),

@@ -117,16 +117,22 @@ def test_iterations_of_collectives_take_what_they_take_by_hand(idle: Results) ->
 
 
 def test_the_slowest_rank_is_the_one_that_is_last_alone_most_often() -> None:
-    hosts = ["a", "b", "c"] * 4
-    finished = np.array([1.0, 1.0, 3.0, 4.0, 4.0, 7.0, 8.0, 9.0, 8.0, 11.0, 11.0, 11.0])
-    workload = {"class": "w", "kind": "collective", "pattern": "ring", "bytes": "3 KB", "iterations": 4}
-    one = collectives.iterations_of(workload, hosts, 3, finished)
+    end = np.array([1.0, 1.0, 3.0, 4.0, 4.0, 7.0, 8.0, 9.0, 8.0, 11.0, 11.0, 11.0])
+    begin, compute = end - 1.0, np.full(12, 0.25)
+    workload = {"class": "w", "kind": "collective", "pattern": "ring", "bytes": "3 KB"}
+    hosts = {0: "a", 1: "b", 2: "c"}
+
+    def iterations(end: np.ndarray) -> collectives.Iterations:
+        spans = collectives.Spans(np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4), begin, end, compute)
+        return collectives.iterations_of(workload, hosts, 4, spans)
+
+    one = iterations(end)
     assert one.last_byte == ["c", "c", "b", None]
     assert one.times.tolist() == [3.0, 4.0, 2.0, 2.0]
+    assert (one.compute, one.exposed) == (0.25, 0.75)
     assert collectives.last([one]) == {"host": "c", "times": 2, "of": 4, "behind": pytest.approx(2.5)}
-    finished[7] = np.nan
-    cut = collectives.iterations_of(workload, hosts, 3, finished)
-    assert cut.ends.tolist() == [3.0, 7.0], "what did not end everywhere counts for nothing"
+    end[7] = np.nan
+    assert iterations(end).ends.tolist() == [3.0, 7.0], "what did not end everywhere counts for nothing"
 
 
 def test_browser_shows_collectives(browser: chromium.Page, idle: Results, tmp_path: Path) -> None:

@@ -138,7 +138,9 @@ def test_every_number_of_a_summary_has_a_column(results: Results, tmp_path: Path
     used = {summaries.PATTERNS[at][1]["name"] for at in found.values()}
     missing = {one["name"] for _, one in summaries.PATTERNS} - used
     assert missing <= {
-        name for name in missing if name.startswith(("collectives.", "recirculated.", "results.", "exact", "valleys."))
+        name
+        for name in missing
+        if name.startswith(("collectives.", "jobs.", "recirculated.", "results.", "exact", "valleys."))
     }
     table = summaries.of(runs)
     for name, at in found.items():

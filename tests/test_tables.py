@@ -13,7 +13,8 @@ import pytest
 from backwater import InputError, Results, _core
 from backwater.runs import tables
 
-ALL = sorted({*tables.schemas()} - {"waits", "rates", "events"})
+ALL = sorted({*tables.schemas()} - {"waits", "rates", "events", "phases"})
+"""Those of a run without jobs."""
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -1,6 +1,7 @@
 """The simulator: everything that changes a result is behind these calls. Structured values travel as JSON text."""
 
 from collections.abc import Callable, Iterator
+from os import PathLike
 from typing import Literal, TypedDict
 
 version: str
@@ -306,6 +307,15 @@ def fluid_trajectory(gaps: bytes, sizes: bytes, permanent: int) -> tuple[bytes, 
     `gaps` between arrivals and `sizes`, both times, are 64-bit floats, and so are the times returned. Numbers are
     64-bit integers.
     """
+
+def job_facts(path: str | PathLike[str], asked: str) -> str:
+    """What a file of a job holds, as JSON: format, ranks, operations, messages, bytes, compute_ps and phases.
+
+    `asked` is JSON: format, iterations, and perhaps start_unit, signal and model.
+    """
+
+def htsim_tree(path: str | PathLike[str]) -> str:
+    """A fat tree of htsim, as JSON: hosts, pods, tors, aggregation, cores and tiers."""
 
 def size_tables() -> list[str]:
     """Names of the tables of flow sizes that ship."""

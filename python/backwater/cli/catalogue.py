@@ -74,8 +74,15 @@ COMMANDS: Mapping[str, Entry | Family] = {
         OTHERS,
     ),
     "import": Family(
-        "Make a scenario from files of another simulator.",
-        {"hpcc": Entry("files:import_hpcc", "Import files of HPCC's simulator as a scenario.")},
+        "Make a scenario from files of another simulator, or from a trace.",
+        {
+            "hpcc": Entry("files:import_hpcc", "Import files of HPCC's simulator as a scenario."),
+            "goal": Entry("import_job:import_goal", "Import a GOAL trace of LogGOPSim or ATLAHS as a scenario."),
+            "csv": Entry("import_job:import_csv", "Import a CSV of dependent messages as a scenario."),
+            "htsim": Entry("import_job:import_htsim", "Import a connection matrix of htsim as a scenario."),
+            "simai": Entry("import_job:import_simai", "Import a text workload of SimAI or ASTRA-sim as a scenario."),
+            "chakra": Entry("import_job:import_chakra", "Import execution traces of Chakra as a scenario."),
+        },
         OTHERS,
     ),
     "export": Family(

@@ -23,10 +23,11 @@ NAMED_BY = {
     "load": ("class",),
     "throughput": ("class",),
     "collectives": ("class",),
+    "jobs": ("class",),
     "scheduled_delay": ("hop",),
 }
 """What tells the rows of a list from one another, and stands in the name of their columns."""
-LISTED = ("ending.held", "ending.cycle", "facts")
+LISTED = ("ending.held", "ending.cycle", "facts", "iterations", "waits")
 """Not numbers of a run but lists of some length: they stay in `summary.json`."""
 ARROW = {"string": "string", "bool": "bool", "i64": "int64", "f64": "double"}
 """Arrow's name of each documented type."""
@@ -105,6 +106,14 @@ COLUMNS = (
     column("collectives.CLASS.started", "i64", None, "of those, that started"),
     column("collectives.CLASS.received", "i64", None, "of those, that were received"),
     column("collectives.CLASS.completion_ps", "i64", "ps", "from its start to its last byte"),
+    column("jobs.CLASS.ranks", "i64", None, "ranks of a job; a collective is a job"),
+    column("jobs.CLASS.operations", "i64", None, "their operations, over all iterations"),
+    column("jobs.CLASS.iterations", "i64", None, "iterations that it has"),
+    column("jobs.CLASS.ended", "i64", None, "of these, that ended at every rank"),
+    column("jobs.CLASS.iteration_ps", "i64", "ps", "mean time of an ended iteration, from the first rank to the last"),
+    column("jobs.CLASS.slowest_ps", "i64", "ps", "time of the longest of these"),
+    column("jobs.CLASS.sent_bytes", "i64", "B", "payload that its ranks sent, also within a host"),
+    column("jobs.CLASS.waiting", "i64", None, "receives that wait for a message at the end"),
     column("queueing_delay.mean_ns", "f64", "ns", "time that packets waited at switches, mean"),
     column("queueing_delay.p50_ns", "f64", "ns", "median of the same"),
     column("queueing_delay.p99_ns", "f64", "ns", "99th percentile"),

@@ -362,25 +362,44 @@ def collective(
     *,
     bytes: Bytes,
     pattern: typed.Pattern,
+    algorithm: typed.CollectiveAlgorithm | None = None,
+    by_steps: bool | None = None,
+    channels: int | None = None,
+    chunks: int | None = None,
     class_: str | None = None,
     compute: Duration | None = None,
     hosts: Sequence[str] | None = None,
     iterations: int | None = None,
+    launch: Duration | None = None,
     priority: int | None = None,
+    queue_pairs: int | None = None,
+    reduce_rate: BitsPerSec | None = None,
+    slots: int | None = None,
     start: Duration | None = None,
 ) -> typed.Collective:
     """Hosts, called ranks, that send to one another step by step, as in a training job. A collective runs to its
     end, also past `run.duration`.
 
-    * `bytes`: Payload. Ring and all-to-all: the data of each rank, in as many parts as there are ranks.
-      Pipeline: a microbatch.
+    * `bytes`: Payload: the data of each rank, in as many parts as there are ranks; of an all-gather all parts
+      together. Of a pipeline: a microbatch.
     * `pattern`: Pattern of communication.
+    * `algorithm`: Algorithm. Absent: of a broadcast and a reduce a binomial tree, of an all-to-all direct
+      messages, else a ring.
+    * `by_steps`: Each step is a phase in the table of phases.
+    * `channels`: Channels, each with its share of the data and its own run of the algorithm.
+    * `chunks`: Pieces of the data of a channel, each with its own run of the algorithm.
     * `class_`: Name in tables; default: `collective`.
-    * `compute`: Time that a rank computes before each send, one after another. With times in whole nanoseconds
-      it is rounded up.
+    * `compute`: Time that a rank computes before each send, one after another; before an all-to-all, once. With
+      times in whole nanoseconds it is rounded up.
     * `hosts`: Host of each rank, in turn; empty: every host.
     * `iterations`: Number of iterations. Pipeline: number of microbatches.
+    * `launch`: Time from a send to its first packet, such as that of a kernel's launch.
     * `priority`: Priority of its packets, 0 (the highest) to 7.
+    * `queue_pairs`: Queue pairs of each pair of hosts. A message is divided among them, and all data of a queue
+      pair takes one path. Absent: each message takes a path of its own.
+    * `reduce_rate`: Rate at which a rank adds data that it receives to its own. Absent: at once.
+    * `slots`: Messages that a rank sends to another in one channel ahead of the acknowledgement of the first.
+      Absent: any number.
     * `start`: Start time of the ranks.
     """
     return given(
@@ -388,12 +407,97 @@ def collective(
         **{
             "bytes": spelled(bytes, "B"),
             "pattern": pattern,
+            "algorithm": algorithm,
+            "by_steps": by_steps,
+            "channels": channels,
+            "chunks": chunks,
             "class": class_,
             "compute": spelled(compute, "s"),
             "hosts": None if hosts is None else list(hosts),
             "iterations": iterations,
+            "launch": spelled(launch, "s"),
             "priority": priority,
+            "queue_pairs": queue_pairs,
+            "reduce_rate": spelled(reduce_rate, "bps"),
+            "slots": slots,
             "start": spelled(start, "s"),
+        },
+    )
+
+
+def job(
+    *,
+    class_: str | None = None,
+    control: Bytes | None = None,
+    eager: Bytes | None = None,
+    file: str | None = None,
+    format: typed.JobFormat | None = None,
+    hosts: Sequence[str] | None = None,
+    iterations: int | None = None,
+    local: typed.JobLocal | None = None,
+    model: typed.JobModel | None = None,
+    overheads: typed.JobOverheads | None = None,
+    placement: typed.JobPlacement | None = None,
+    priority: int | None = None,
+    queue_pairs: int | None = None,
+    ranks_per_host: int | None = None,
+    signal: Bytes | None = None,
+    skip: int | None = None,
+    source: typed.JobSource | None = None,
+    start: Duration | None = None,
+    start_unit: typed.StartUnit | None = None,
+) -> typed.Job:
+    """Messages that depend on messages, from a file: a training job, or any other program of ranks that send,
+    receive and compute. A job runs to its end, also past `run.duration`.
+
+    * `class_`: Name in tables; default: `job`.
+    * `control`: Payload of the request and of the answer that precede a message above `eager`.
+    * `eager`: Largest message that is sent at once. Of a larger one the sender asks the receiver first, and
+      waits for the acknowledgement. Absent: every message is sent at once.
+    * `file`: File beside the scenario. Its contents are read into `rows`, or if they are long, its place is
+      kept in `source`.
+    * `format`: Format of the file. Absent: `.goal` is GOAL, `.bin` is binary GOAL, `.csv` is CSV, `.cm` and
+      `.tm` are htsim.
+    * `hosts`: Hosts that ranks take; empty: every host.
+    * `iterations`: Number of times that the job runs. A rank starts again when it has ended. Of a text workload
+      of SimAI the gradients of an iteration may still be on their way when the next one starts.
+    * `local`: Messages between ranks of one host.
+    * `model`: What traces of Chakra and text workloads of SimAI leave open.
+    * `overheads`: Time that messages cost at hosts.
+    * `placement`: Order in which ranks take hosts.
+    * `priority`: Priority of its packets, 0 (the highest) to 7.
+    * `queue_pairs`: Queue pairs of each pair of hosts. A message is divided among them, and all data of a queue
+      pair takes one path. Absent: each message takes a path of its own.
+    * `ranks_per_host`: Ranks on each host.
+    * `signal`: Size of the message by which a trigger of htsim reaches another host. Absent: such a trigger is
+      refused, since hosts learn of one another only by messages.
+    * `skip`: Hosts at the start of that order that stay free, such as those that another job takes.
+    * `source`: Such a file, if it is long or binary.
+    * `start`: Start time of the ranks.
+    * `start_unit`: Unit of the starts in a connection matrix of htsim, whose files do not say it.
+    """
+    return given(
+        {"kind": "job"},
+        **{
+            "class": class_,
+            "control": spelled(control, "B"),
+            "eager": spelled(eager, "B"),
+            "file": file,
+            "format": format,
+            "hosts": None if hosts is None else list(hosts),
+            "iterations": iterations,
+            "local": local,
+            "model": model,
+            "overheads": overheads,
+            "placement": placement,
+            "priority": priority,
+            "queue_pairs": queue_pairs,
+            "ranks_per_host": ranks_per_host,
+            "signal": spelled(signal, "B"),
+            "skip": skip,
+            "source": source,
+            "start": spelled(start, "s"),
+            "start_unit": start_unit,
         },
     )
 

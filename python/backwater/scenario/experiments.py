@@ -32,6 +32,7 @@ TITLES = {
     "bcc": "BCC",
     "fidelity": "Fidelity",
     "collectives": "Collectives",
+    "ai": "Training jobs",
     "deadlock": "Deadlock",
 }
 PREFIXES = {"bfc": "bfc", "flowsail": "fs", "bcc": "bcc"}

@@ -742,6 +742,60 @@ class HpccParams(TypedDict):
     """The window is in proportion to the rate (false: it stays at `host.window`)."""
 
 
+class JobLocal(TypedDict):
+    """Messages between ranks of one host, which cross no network."""
+
+    latency: NotRequired[Duration]
+    """Time that any message takes."""
+    rate: NotRequired[BitsPerSec]
+    """Rate at which a message crosses. Absent: at once."""
+
+
+class JobModel(TypedDict):
+    """What traces and text workloads leave open."""
+
+    all_reduce: NotRequired[CollectiveAlgorithm]
+    """Algorithm of all-reduces."""
+    channels: NotRequired[int]
+    """Channels of collectives, each with its share of the data."""
+    groups: NotRequired[dict[str, list[int]]]
+    """Groups of ranks of a Chakra trace, by name."""
+    ranks: NotRequired[int]
+    """Number of ranks, if a text workload does not say it."""
+    shrink: NotRequired[int]
+    """Divides the sizes and times of a text workload, for a smaller run with the same proportions."""
+    virtual_stages: NotRequired[int]
+    """Parts of the model at each stage of an interleaved pipeline."""
+
+
+class JobOverheads(TypedDict):
+    """Time that messages cost at hosts, by the LogGOPS model. All are zero unless given."""
+
+    gap: NotRequired[Duration]
+    """Time of a NIC for each message that it sends: *g*."""
+    gap_at_receiver: NotRequired[bool]
+    """The NIC of the receiver is occupied for the gap too, before its stream is. It is in ATLAHS, but not in
+    LogGOPSim.
+    """
+    gap_byte: NotRequired[Duration]
+    """Time of a NIC for each byte after the first that it sends, besides the time on its link: *G*."""
+    latency: NotRequired[Duration]
+    """Time from the end of a send to the first packet: the part of *L* that is not the network's."""
+    message: NotRequired[Duration]
+    """Time of a stream for each message, at both ends: *o*."""
+    message_byte: NotRequired[Duration]
+    """Time of a stream for each byte after the first, at both ends: *O*."""
+
+
+class JobSource(TypedDict):
+    """A file that a scenario names, and what it held when the run was planned."""
+
+    blake3: str
+    """BLAKE3 hash of its contents."""
+    path: str
+    """Absolute path."""
+
+
 class ListedFlow(TypedDict):
     """One flow of a list."""
 
@@ -1390,20 +1444,60 @@ FlowList = TypedDict(
 Collective = TypedDict(
     "Collective",
     {
+        "algorithm": "NotRequired[CollectiveAlgorithm]",
+        "by_steps": "NotRequired[bool]",
         "bytes": "Bytes",
+        "channels": "NotRequired[int]",
+        "chunks": "NotRequired[int]",
         "class": "NotRequired[str]",
         "compute": "NotRequired[Duration]",
         "hosts": "NotRequired[list[str]]",
         "iterations": "NotRequired[int]",
         "kind": 'Literal["collective"]',
+        "launch": "NotRequired[Duration]",
         "pattern": "Pattern",
         "priority": "NotRequired[int]",
+        "queue_pairs": "NotRequired[int]",
+        "reduce_rate": "NotRequired[BitsPerSec]",
+        "slots": "NotRequired[int]",
         "start": "NotRequired[Duration]",
     },
 )
 """Hosts, called ranks, that send to one another step by step, as in a training job. A collective runs to its
 end,
 also past `run.duration`.
+"""
+
+
+Job = TypedDict(
+    "Job",
+    {
+        "class": "NotRequired[str]",
+        "control": "NotRequired[Bytes]",
+        "eager": "NotRequired[Bytes]",
+        "file": "NotRequired[str]",
+        "format": "NotRequired[JobFormat]",
+        "hosts": "NotRequired[list[str]]",
+        "iterations": "NotRequired[int]",
+        "kind": 'Literal["job"]',
+        "local": "NotRequired[JobLocal]",
+        "model": "NotRequired[JobModel]",
+        "overheads": "NotRequired[JobOverheads]",
+        "placement": "NotRequired[JobPlacement]",
+        "priority": "NotRequired[int]",
+        "queue_pairs": "NotRequired[int]",
+        "ranks_per_host": "NotRequired[int]",
+        "rows": "NotRequired[str]",
+        "signal": "NotRequired[Bytes]",
+        "skip": "NotRequired[int]",
+        "source": "NotRequired[JobSource]",
+        "start": "NotRequired[Duration]",
+        "start_unit": "NotRequired[StartUnit]",
+    },
+)
+"""Messages that depend on messages, from a file: a training job, or any other program of ranks that send,
+receive
+and compute. A job runs to its end, also past `run.duration`.
 """
 
 
@@ -1492,6 +1586,19 @@ Buffer = str
 """`infinite` or a size with a unit, such as `12 MB`"""
 
 
+CollectiveAlgorithm = Literal[
+    "ring",
+    "bidirectional-ring",
+    "recursive-doubling",
+    "halving-doubling",
+    "double-binary-tree",
+    "binomial",
+    "direct",
+    "pairwise",
+]
+"""Algorithm of a collective."""
+
+
 Compat = Literal["hpcc-sim"]
 """A simulator whose conventions can be taken over."""
 
@@ -1561,6 +1668,14 @@ HpccReaction = Literal["fast", "per-ack", "per-rtt"]
 """ACKs at which HPCC changes its rate."""
 
 
+JobFormat = Literal["goal", "goal-binary", "csv", "htsim", "simai", "chakra"]
+"""Format of a file of a job."""
+
+
+JobPlacement = Literal["packed", "strided", "random"]
+"""Order in which ranks take hosts."""
+
+
 LoadBalancing = Literal["flow", "packet"] | FlowletLoadBalancing
 """Unit that keeps to one of several equal-cost paths."""
 
@@ -1597,7 +1712,9 @@ Paths = Literal["salted", "hpcc-sim"]
 """Choice among equal-cost next hops."""
 
 
-Pattern = Literal["ring", "all-to-all", "pipeline"]
+Pattern = Literal[
+    "ring", "all-to-all", "pipeline", "all-reduce", "reduce-scatter", "all-gather", "broadcast", "reduce", "barrier"
+]
 """Pattern of communication of a collective."""
 
 
@@ -1659,6 +1776,10 @@ Spread = str
 """'deviation': the standard deviation over the points that `over` makes one, in place of their mean"""
 
 
+StartUnit = Literal["ps", "us"]
+"""Unit of the starts of flows in a connection matrix of htsim."""
+
+
 Statistic = str
 """a statistic: mean, min, max, or a percentile such as p50, p99 or p99.99"""
 
@@ -1710,7 +1831,7 @@ Window = str
 """`none`, `bdp`, `base-bdp`, `pair-bdp` or a size with a unit, such as `104 KB`"""
 
 
-Workload = Background | Incast | LongLived | FlowList | Collective
+Workload = Background | Incast | LongLived | FlowList | Collective | Job
 """A source of flows."""
 
 

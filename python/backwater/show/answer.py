@@ -189,7 +189,10 @@ def multiples(best: Entry, worse: Sequence[Entry], verb: str = "is", how: str = 
 
 
 def times(entry: Entry, best: Entry) -> str:
-    return number(float(f"{entry.known / best.known:.2g}"))
+    """The multiple in two digits, or in as many as it takes to differ from 1."""
+    multiple = entry.known / best.known
+    shown = (float(f"{multiple:.{digits}g}") for digits in (2, 3, 4))
+    return number(next((one for one in shown if one != 1), 1.0))
 
 
 def ideals(entries: Sequence[Entry], best: Entry | None) -> list[str]:

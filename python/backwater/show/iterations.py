@@ -68,7 +68,7 @@ def of_one(what: str, entries: list[Entry], known: dict[str, Any]) -> list[str]:
     others = sorted((one for one in entries if one.can_win and one is not best), key=lambda one: one.known)
     equal = [one for one in others if one.equals(best)]
     row = known[best.name]
-    bus = f", a bus bandwidth of {scaled(row['bus'], RATES)}"
+    bus = "" if row["bus"] is None else f", a bus bandwidth of {scaled(row['bus'], RATES)}"
     if others:
         first = f"An iteration of {what} takes least time under {best.name}: {best.told()}{bus}."
     else:
@@ -79,8 +79,18 @@ def of_one(what: str, entries: list[Entry], known: dict[str, Any]) -> list[str]:
         *answer.equals(best, equal),
         *answer.ideals(entries, best),
         *slowest(best.name if others else "", row["last"]),
+        *exposed(best.name if others else "", row),
         *lacking,
     ]
+
+
+def exposed(name: str, row: dict[str, Any]) -> list[str]:
+    """The share of an iteration in which a rank does not compute; nothing where none computes."""
+    if not row.get("compute"):
+        return []
+    under = f" under {name}" if name else ""
+    share = row["exposed"] / (row["exposed"] + row["compute"])
+    return [f"Exposed communication is {share:.0%} of an iteration{under}: a rank waits {span(row['exposed'])}."]
 
 
 def slowest(name: str, last: dict[str, Any] | None) -> list[str]:

@@ -353,7 +353,7 @@ def curves(members: list[Run]) -> dict[str, Any]:
         "mmus": series.mmus(run) if "mmus" in names else [],
         "ports": series.ports(run) if "ports" in names else [],
         "hot": links.hot(members) if "ports" in names else [],
-        "collectives": collectives.of_seeds(members) if "flows" in names else [],
+        "collectives": collectives.of_seeds(members) if "phases" in names else [],
         **series.configuration(run.scenario),
     }
 

@@ -1,0 +1,102 @@
+"""`backwater import goal|csv|htsim|simai|chakra`: scenarios that run, and files that are refused."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backwater import Experiment
+from conftest import ROOT, Cli
+
+JOBS = ROOT / "crates" / "jobs" / "tests" / "data"
+CASES: dict[str, tuple[list[str | Path], dict[str, Any]]] = {
+    "goal": (["goal", JOBS / "binary_tree_32.goal"], {"ranks": 32, "operations": 62, "messages": 31, "hosts": 32}),
+    "csv": (["csv", JOBS / "three.csv", "--ranks-per-host", "2"], {"ranks": 3, "messages": 3, "hosts": 2}),
+    "htsim": (
+        ["htsim", JOBS / "test_cr_1f1m10p.cm", "--topology", JOBS / "leaf_spine_tiny.topo", "--start-unit", "us"],
+        {"messages": 1, "hosts": 32},
+    ),
+    "simai": (
+        ["simai", JOBS / "microAllReduce.txt", "--shrink", "1000", "--iterations", "2"],
+        {"ranks": 8, "hosts": 8, "phases": ["start", "forward 1", "backward 1", "gradients"]},
+    ),
+    "chakra": (["chakra", JOBS / "astra" / "all_reduce"], {"ranks": 4, "messages": 24, "hosts": 4}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_imported_runs_to_its_end(cli: Cli, tmp_path: Path, name: str) -> None:
+    words, expected = CASES[name]
+    done = cli("import", *words, "-o", tmp_path / "job.toml", "--json", "--scheme", "bfc,dcqcn")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert {key: facts[key] for key in expected} == expected
+    runs = Experiment(tmp_path / "job.toml").simulate(tmp_path / "run").runs
+    assert [run.params["variant"] for run in runs] == ["bfc", "dcqcn"]
+    for run in runs:
+        (job,) = run.summary["jobs"]
+        assert (job["ended"], job["waiting"]) == (job["iterations"], 0)
+        phases = run.table("phases").to_pydict()
+        assert sum(phases["sent_bytes"]) == job["sent_bytes"] > 0
+        spans = zip(phases["begin_ps"], phases["end_ps"], phases["compute_ps"], strict=True)
+        assert all(begin + compute <= end for begin, end, compute in spans)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["goal", "none.goal"], "none.goal: cannot be read: there is no such file"),
+        (["goal", JOBS / "three.csv"], "three.csv:1:"),
+        (["goal", JOBS / "binary_tree_32.goal", "--scheme", "bfcc"], "--scheme bfcc: unknown scheme"),
+        (["htsim", JOBS / "bidir.cm", "--start-unit", "ns"], "--start-unit ns: expected ps or us"),
+        (
+            [
+                "htsim",
+                JOBS / "perm_1024n_1024c_0u_2000000b.cm",
+                "--topology",
+                JOBS / "leaf_spine_tiny.topo",
+                "--start-unit",
+                "us",
+            ],
+            "leaf_spine_tiny.topo: has 32 hosts; the job needs 1024",
+        ),
+        (["simai", JOBS / "all_reduce.txt"], "all_reduce.txt: does not say all_gpus: expected the number of ranks"),
+        (["chakra", JOBS / "astra" / "none"], "none: there is no"),
+    ],
+)
+def test_what_cannot_be_imported_is_told_and_nothing_is_written(
+    cli: Cli, tmp_path: Path, words: list[str | Path], said: str
+) -> None:
+    done = cli("import", *words, "-o", tmp_path / "job.toml")
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_standing_file_is_kept(cli: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "job.toml"
+    out.write_text("mine")
+    done = cli("import", "csv", JOBS / "three.csv", "-o", out)
+    assert (done.returncode, out.read_text()) == (2, "mine")
+    assert cli("import", "csv", JOBS / "three.csv", "-o", out, "--force").returncode == 0
+    assert tomllib.loads(out.read_text())["workload"][0]["kind"] == "job"
+
+
+def test_a_long_or_binary_file_is_named_with_its_hash(tmp_path: Path) -> None:
+    """A resolved scenario runs again as long as the file is what it was."""
+    rows = "".join(f"m{i},{i % 2},{1 - i % 2},{1000 + i},\n" for i in range(60_000))
+    file = tmp_path / "long.csv"
+    file.write_text(f"id,src,dst,bytes,after\n{rows}")
+    topology = {"kind": "single-switch", "hosts": 2, "rate": "100 Gbps", "delay": "1 us"}
+    scenario: dict[str, Any] = {
+        "scheme": "bfc",
+        "topology": topology,
+        "workload": [{"kind": "job", "file": str(file)}],
+        "run": {"duration": "10 us"},
+    }
+    (resolved,) = Experiment(scenario).scenarios.values()
+    assert resolved["workload"][0]["source"]["path"] == str(file)
+    assert len(resolved["workload"][0]["source"]["blake3"]) == 64
