@@ -214,6 +214,9 @@ fn check_model(reading: &Reading, wrong: &dyn Fn(&str, String) -> Error) -> Resu
     if let Some((field, _)) = only_simai.into_iter().find(|(_, given)| *given && !simai) {
         return Err(wrong(field, "expected none: only SimAI's format leaves it open".into()));
     }
+    if simai && !model.control_dependencies {
+        return Err(wrong("model.control_dependencies", "expected none: only Chakra's format leaves it open".into()));
+    }
     if simai && !model.groups.is_empty() {
         return Err(wrong("model.groups", "expected none: only Chakra's format leaves it open".into()));
     }

@@ -141,6 +141,9 @@ def import_chakra(
     groups: Annotated[
         Path | None, typer.Option("--groups", metavar="FILE", help="Read groups of ranks from this JSON file.")
     ] = None,
+    data_only: Annotated[
+        bool, typer.Option("--data-only", help="Let nodes wait for data alone, as in traces of PyTorch.")
+    ] = False,
     channels: Channels = 1,
     all_reduce: AllReduce = "ring",
     force: Force = False,
@@ -152,6 +155,7 @@ def import_chakra(
         backwater import chakra traces/gpt --groups traces/groups.json -o gpt.toml
     """
     model: dict[str, Any] = {"groups": groups_of(groups)} if groups else {}
+    model |= {"control_dependencies": False} if data_only else {}
     model |= {"channels": channels} if channels != 1 else {}
     model |= {"all_reduce": all_reduce} if all_reduce != "ring" else {}
     make(jobs.Job(prefix, "chakra", listed(schemes), iterations, per_host, model=model), out_file, force, as_json)

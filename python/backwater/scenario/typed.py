@@ -758,6 +758,10 @@ class JobModel(TypedDict):
     """Algorithm of all-reduces."""
     channels: NotRequired[int]
     """Channels of collectives, each with its share of the data."""
+    control_dependencies: NotRequired[bool]
+    """Nodes of a Chakra trace wait by their dependencies of control. PyTorch's name the caller of a node: leave
+    them out.
+    """
     groups: NotRequired[dict[str, list[int]]]
     """Groups of ranks of a Chakra trace, by name."""
     ranks: NotRequired[int]

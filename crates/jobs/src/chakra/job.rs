@@ -9,7 +9,7 @@
 //! | collective | all-reduce, reduce-scatter, all-gather, all-to-all, broadcast, reduce and barrier, by an algorithm |
 //! | metadata | no time; groups of ranks are taken from it |
 //!
-//! Dependencies of data and of control count alike, and may name later nodes. The size of an all-gather is what each rank
+//! Dependencies of data and of control count alike, unless those of control are left out, and may name later nodes. The size of an all-gather is what each rank
 //! puts in; that of other collectives is the data of a rank. ASTRA-sim lets one communication of a rank run at a time.
 //! Here they are limited by their dependencies alone.
 
@@ -29,11 +29,14 @@ pub struct Options {
     pub all_reduce: Algorithm,
     /// Channels of collectives.
     pub channels: u16,
+    /// Whether nodes wait by their dependencies of control. In traces that PyTorch wrote, these name the caller of a node,
+    /// may name nodes that are not there, and may close cycles.
+    pub control_dependencies: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { all_reduce: Algorithm::Ring, channels: 1 }
+        Options { all_reduce: Algorithm::Ring, channels: 1, control_dependencies: true }
     }
 }
 
@@ -95,9 +98,12 @@ impl Rank<'_> {
             of_op.resize(builder.len() as usize, number);
         }
         for (node, (begin, _)) in self.nodes.iter().zip(&ops) {
-            for id in &node.after {
+            let control = if self.options.control_dependencies { node.control.as_slice() } else { &[] };
+            for id in node.after.iter().chain(control) {
                 let Some(cause) = by_id.get(id) else {
-                    return Err(self.refuse(node, format_args!("waits for node {id}, which is not in the file")));
+                    return Err(
+                        self.refuse(node, format_args!("waits for node {id}, which is not in the file{}", self.hint()))
+                    );
                 };
                 builder.after(ops[*cause].1, *begin, When::Ended);
             }
@@ -108,7 +114,10 @@ impl Rank<'_> {
                 nodes.dedup();
                 let shown = nodes.iter().take(8).map(u64::to_string).collect::<Vec<_>>().join(", ");
                 let more = if nodes.len() > 8 { ", ..." } else { "" };
-                Refused::at(self.file, format_args!("nodes wait for one another: {shown}{more}: expected no cycle"))
+                Refused::at(
+                    self.file,
+                    format_args!("nodes wait for one another: {shown}{more}: expected no cycle{}", self.hint()),
+                )
             }
             problem => Refused::at(self.file, problem),
         })
@@ -190,6 +199,12 @@ impl Rank<'_> {
         let mut ends = collective.add(builder, me, &[begin], tag, &mut |_, _| 0);
         ends.push(begin);
         Ok((begin, builder.op_after(Op::calc(Duration::ZERO).on(JOINING), &ends)))
+    }
+
+    /// What to do about dependencies of control.
+    fn hint(&self) -> &'static str {
+        let control = self.options.control_dependencies && self.nodes.iter().any(|node| !node.control.is_empty());
+        if control { "; dependencies of control may be left out (model.control_dependencies = false)" } else { "" }
     }
 
     fn duration(&self, node: &Node) -> Result<Duration, Refused> {

@@ -18,8 +18,10 @@ pub struct Node {
     pub name: String,
     /// What it is: 1 metadata, 2 load, 3 store, 4 computation, 5 send, 6 receive, 7 collective.
     pub kind: u64,
-    /// Nodes that it waits for, of either kind of dependency.
+    /// Nodes that it waits for, by its dependencies of data.
     pub after: Vec<u64>,
+    /// Nodes that it waits for, by its dependencies of control.
+    pub control: Vec<u64>,
     /// Duration in microseconds.
     pub micros: u64,
     /// Values of its inputs, of metadata.
@@ -74,9 +76,10 @@ fn node(message: &[u8], at: u64) -> Result<Node, Wrong> {
             (1, Value::Varint(id)) => node.id = id,
             (2, Value::Bytes(name)) => node.name = String::from_utf8_lossy(name).into_owned(),
             (3, Value::Varint(kind)) => node.kind = kind,
-            (4 | 5, Value::Varint(id)) => node.after.push(id),
+            (4 | 5, Value::Varint(id)) => node.causes(number).push(id),
             (4 | 5, Value::Bytes(ids)) => {
-                packed(ids, |id| node.after.push(id)).ok_or((0, "expected identifiers of nodes"))?;
+                let causes = node.causes(number);
+                packed(ids, |id| causes.push(id)).ok_or((0, "expected identifiers of nodes"))?;
             }
             (6, Value::Varint(_)) => {}
             (7, Value::Varint(micros)) => node.micros = micros,
@@ -102,6 +105,11 @@ fn values(bytes: &[u8]) -> Option<String> {
 }
 
 impl Node {
+    /// Dependencies of field 4, of control, or of field 5, of data.
+    fn causes(&mut self, field: u64) -> &mut Vec<u64> {
+        if field == 4 { &mut self.control } else { &mut self.after }
+    }
+
     /// Sets what an attribute says. `None` if it is damaged.
     fn set(&mut self, attribute: &[u8]) -> Option<()> {
         let (mut name, mut value) = (&b""[..], None);

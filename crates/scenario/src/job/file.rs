@@ -157,8 +157,11 @@ fn read_chakra(files: &[Named], model: &JobModel) -> Result<Job, Error> {
         Ok((name.clone(), nodes))
     };
     let ranks = files.iter().map(nodes).collect::<Result<Vec<_>, Error>>()?;
-    let options =
-        chakra::Options { all_reduce: algorithm_of(Kind::AllReduce, Some(model.all_reduce)), channels: model.channels };
+    let options = chakra::Options {
+        all_reduce: algorithm_of(Kind::AllReduce, Some(model.all_reduce)),
+        channels: model.channels,
+        control_dependencies: model.control_dependencies,
+    };
     chakra::job(&ranks, Groups::from(model.groups.clone()), options).map_err(refused)
 }
 

@@ -42,6 +42,8 @@ pub struct JobModel {
     pub virtual_stages: u32,
     /// Divides the sizes and times of a text workload, for a smaller run with the same proportions.
     pub shrink: u32,
+    /// Nodes of a Chakra trace wait by their dependencies of control. PyTorch's name the caller of a node: leave them out.
+    pub control_dependencies: bool,
     /// Groups of ranks of a Chakra trace, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub groups: BTreeMap<String, Vec<u32>>,
@@ -50,7 +52,15 @@ pub struct JobModel {
 impl Default for JobModel {
     fn default() -> JobModel {
         let (all_reduce, groups) = (CollectiveAlgorithm::Ring, BTreeMap::new());
-        JobModel { ranks: None, all_reduce, channels: 1, virtual_stages: 1, shrink: 1, groups }
+        JobModel {
+            ranks: None,
+            all_reduce,
+            channels: 1,
+            virtual_stages: 1,
+            shrink: 1,
+            control_dependencies: true,
+            groups,
+        }
     }
 }
 
