@@ -32,8 +32,9 @@ Made by tools/builders.py from the schema.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
+from backwater.common.values import Table
 from backwater.scenario.units import BitsPerSec, Bytes, Duration
 '''
 BUILDERS_HEAD = '''"""A function for every kind of topology, workload and flow sizes.
@@ -51,7 +52,7 @@ from backwater.scenario import typed
 from backwater.scenario.units import BitsPerSec, Bytes, Duration, spelled
 
 
-def given(kind: dict[str, Any], **keys: Any) -> Any:
+def given(kind: dict[str, str], **keys: Any) -> Any:
     """Returns the keys of a table that are not None."""
     return kind | {name: value for name, value in keys.items() if value is not None}
 '''
@@ -119,7 +120,7 @@ class Types:
     def of(self, one: dict[str, Any] | bool, owner: str) -> str:
         """Returns the type of a value."""
         if isinstance(one, bool):
-            return "Any"
+            return "Value"
         if "$ref" in one:
             return str(one["$ref"].rpartition("/")[2])
         if "const" in one:
@@ -129,20 +130,21 @@ class Types:
         for several in ("anyOf", "oneOf"):
             if several in one:
                 kinds = [self.of(choice, owner) for choice in one[several] if choice != {"type": "null"}]
-                return " | ".join(dict.fromkeys(kinds)) or "Any"
+                return " | ".join(dict.fromkeys(kinds)) or "Value"
         if "allOf" in one:
             return self.of(one["allOf"][0], owner)
         kinds = one.get("type", "any")
         names = [kinds] if isinstance(kinds, str) else kinds
-        return " | ".join(self.plain(kind, one, owner) for kind in names if kind != "null") or "Any"
+        return " | ".join(self.plain(kind, one, owner) for kind in names if kind != "null") or "Value"
 
     def plain(self, kind: str, one: dict[str, Any], owner: str) -> str:
         if kind == "array":
-            return f"list[{self.of(one.get('items', True), owner)}]"
+            inner = [self.of(part, owner) for part in one.get("prefixItems", [one.get("items", True)])]
+            return f"list[{' | '.join(dict.fromkeys(inner))}]"
         if kind == "object":
-            inner = one.get("additionalProperties", True)
-            return f"dict[str, {self.of(inner, owner)}]"
-        return {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}.get(kind, "Any")
+            inner = self.of(one.get("additionalProperties", True), owner)
+            return "Table" if inner == "Value" else f"dict[str, {inner}]"
+        return {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}.get(kind, "Value")
 
 
 def builders(schema: dict[str, Any], types: Types) -> str:

@@ -13,7 +13,7 @@ from backwater.scenario import typed
 from backwater.scenario.units import BitsPerSec, Bytes, Duration, spelled
 
 
-def given(kind: dict[str, Any], **keys: Any) -> Any:
+def given(kind: dict[str, str], **keys: Any) -> Any:
     """Returns the keys of a table that are not None."""
     return kind | {name: value for name, value in keys.items() if value is not None}
 

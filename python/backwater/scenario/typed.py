@@ -5,8 +5,9 @@ Made by tools/builders.py from the schema.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
+from backwater.common.values import Table
 from backwater.scenario.units import BitsPerSec, Bytes, Duration
 
 LogNormalArrivals = TypedDict(
@@ -224,7 +225,7 @@ class EcnAt(TypedDict):
 SlowdownExpected = TypedDict(
     "SlowdownExpected",
     {
-        "at": "NotRequired[dict[str, Any]]",
+        "at": "NotRequired[Table]",
         "class": "NotRequired[str]",
         "sizes": "NotRequired[SizeRange]",
         "slowdown": "Statistic",
@@ -237,7 +238,7 @@ SlowdownExpected = TypedDict(
 WaitExpected = TypedDict(
     "WaitExpected",
     {
-        "at": "NotRequired[dict[str, Any]]",
+        "at": "NotRequired[Table]",
         "class": "NotRequired[str]",
         "sizes": "NotRequired[SizeRange]",
         "spread": "NotRequired[Spread]",
@@ -250,7 +251,7 @@ WaitExpected = TypedDict(
 FctExpected = TypedDict(
     "FctExpected",
     {
-        "at": "NotRequired[dict[str, Any]]",
+        "at": "NotRequired[Table]",
         "class": "NotRequired[str]",
         "fct": "Statistic",
         "sizes": "NotRequired[SizeRange]",
@@ -263,7 +264,7 @@ FctExpected = TypedDict(
 FctAckExpected = TypedDict(
     "FctAckExpected",
     {
-        "at": "NotRequired[dict[str, Any]]",
+        "at": "NotRequired[Table]",
         "class": "NotRequired[str]",
         "fct_ack": "Statistic",
         "sizes": "NotRequired[SizeRange]",
@@ -277,7 +278,7 @@ FctAckExpected = TypedDict(
 WithTimeoutExpected = TypedDict(
     "WithTimeoutExpected",
     {
-        "at": "NotRequired[dict[str, Any]]",
+        "at": "NotRequired[Table]",
         "class": "NotRequired[str]",
         "sizes": "NotRequired[SizeRange]",
         "spread": "NotRequired[Spread]",
@@ -290,7 +291,7 @@ WithTimeoutExpected = TypedDict(
 InjectedWithinExpected = TypedDict(
     "InjectedWithinExpected",
     {
-        "at": "NotRequired[dict[str, Any]]",
+        "at": "NotRequired[Table]",
         "class": "NotRequired[str]",
         "injected_within": "Duration",
         "spread": "NotRequired[Spread]",
@@ -300,7 +301,7 @@ InjectedWithinExpected = TypedDict(
 
 
 class PortsExpected(TypedDict):
-    at: NotRequired[dict[str, Any]]
+    at: NotRequired[Table]
     node: NotRequired[str]
     peer: NotRequired[str]
     ports: (
@@ -328,7 +329,7 @@ class PortsExpected(TypedDict):
 
 
 class MmusExpected(TypedDict):
-    at: NotRequired[dict[str, Any]]
+    at: NotRequired[Table]
     mmu: NotRequired[int]
     mmus: (
         Literal["ports"]
@@ -345,7 +346,7 @@ class MmusExpected(TypedDict):
 
 
 class PausesExpected(TypedDict):
-    at: NotRequired[dict[str, Any]]
+    at: NotRequired[Table]
     node: NotRequired[str]
     pauses: Literal["held"] | Literal["incast"] | Literal["other"] | Literal["orphans"] | Literal["all"]
     peer: NotRequired[str]
@@ -355,7 +356,7 @@ class PausesExpected(TypedDict):
 
 class QueueExpected(TypedDict):
     after: NotRequired[Duration]
-    at: NotRequired[dict[str, Any]]
+    at: NotRequired[Table]
     node: NotRequired[str]
     peer: NotRequired[str]
     queue: SampleStatistic
@@ -365,7 +366,7 @@ class QueueExpected(TypedDict):
 
 class DataQueueExpected(TypedDict):
     after: NotRequired[Duration]
-    at: NotRequired[dict[str, Any]]
+    at: NotRequired[Table]
     data_queue: SampleStatistic
     node: NotRequired[str]
     peer: NotRequired[str]
@@ -375,7 +376,7 @@ class DataQueueExpected(TypedDict):
 
 class PoolExpected(TypedDict):
     after: NotRequired[Duration]
-    at: NotRequired[dict[str, Any]]
+    at: NotRequired[Table]
     mmu: NotRequired[int]
     node: NotRequired[str]
     pool: SampleStatistic
@@ -385,7 +386,7 @@ class PoolExpected(TypedDict):
 
 class ActiveFlowsExpected(TypedDict):
     active_flows: FlowsStatistic
-    at: NotRequired[dict[str, Any]]
+    at: NotRequired[Table]
     node: NotRequired[str]
     port: NotRequired[int]
     spread: NotRequired[Spread]
@@ -394,7 +395,7 @@ class ActiveFlowsExpected(TypedDict):
 
 class ActiveFlowsDistanceExpected(TypedDict):
     active_flows_distance: str
-    at: NotRequired[dict[str, Any]]
+    at: NotRequired[Table]
     node: NotRequired[str]
     port: NotRequired[int]
     spread: NotRequired[Spread]
@@ -402,7 +403,7 @@ class ActiveFlowsDistanceExpected(TypedDict):
 
 
 class SharingExpected(TypedDict):
-    at: NotRequired[dict[str, Any]]
+    at: NotRequired[Table]
     node: NotRequired[str]
     peer: NotRequired[str]
     sharing: SharingStatistic
@@ -413,7 +414,7 @@ class SharingExpected(TypedDict):
 SummaryExpected = TypedDict(
     "SummaryExpected",
     {
-        "at": "NotRequired[dict[str, Any]]",
+        "at": "NotRequired[Table]",
         "class": "NotRequired[str]",
         "spread": "NotRequired[Spread]",
         "summary": "SummaryPath",
@@ -425,7 +426,7 @@ SummaryExpected = TypedDict(
 ScenarioExpected = TypedDict(
     "ScenarioExpected",
     {
-        "at": "NotRequired[dict[str, Any]]",
+        "at": "NotRequired[Table]",
         "class": "NotRequired[str]",
         "scenario": "str",
         "spread": "NotRequired[Spread]",
@@ -435,7 +436,7 @@ ScenarioExpected = TypedDict(
 
 
 class ResultExpected(TypedDict):
-    at: NotRequired[dict[str, Any]]
+    at: NotRequired[Table]
     result: str
     spread: NotRequired[Spread]
     variant: NotRequired[str]
@@ -461,7 +462,7 @@ AfterExpected = TypedDict(
     "AfterExpected",
     {
         "after": "NotRequired[Duration]",
-        "at": "NotRequired[dict[str, Any]]",
+        "at": "NotRequired[Table]",
         "class": "NotRequired[str]",
         "mmu": "NotRequired[int]",
         "node": "NotRequired[str]",
@@ -1025,7 +1026,7 @@ class SizeTable(TypedDict):
 
     linear: bool
     """Linear interpolation between points (false: the smallest listed size whose probability suffices)."""
-    points: list[list[Any]]
+    points: list[list[float]]
     """`[size in bytes, cumulative probability]`, both non-decreasing, the last probability 1."""
     whole_packets: NotRequired[bool]
     """Sizes above one packet are rounded up to whole packets, as BFC's authors do (traffic 1)."""
@@ -1514,7 +1515,7 @@ class Scenario(TypedDict):
     """Variants that are credited for several mechanisms: each mechanism by its name, and the variant that lacks it
     alone.
     """
-    compute: NotRequired[dict[str, Any]]
+    compute: NotRequired[Table]
     """What to work out in place of simulating a network."""
     configured: NotRequired[dict[str, str]]
     """Variants with the parameters that a paper's text gives, and the variant with those of its authors' public
@@ -1524,13 +1525,13 @@ class Scenario(TypedDict):
     """Choices of the model in which simulators differ; `compat` sets all of these, and each can be set alone."""
     description: NotRequired[str]
     """One sentence on what the scenario shows."""
-    expect: NotRequired[list[dict[str, Any]]]
+    expect: NotRequired[list[Table]]
     """What the results should show."""
     extends: NotRequired[str]
     """Another scenario file, relative to this one; this one's keys go on top."""
     fault: NotRequired[list[Fault]]
     """Links that lose frames or go down."""
-    figure: NotRequired[dict[str, Any]]
+    figure: NotRequired[Table]
     """How to draw the figure, and what came out."""
     host: NotRequired[Host]
     """Hosts."""
@@ -1542,7 +1543,7 @@ class Scenario(TypedDict):
     """Groups of switches that differ from the others."""
     run: NotRequired[Run]
     """Duration, and the flows that count."""
-    scale: NotRequired[dict[str, Any]]
+    scale: NotRequired[Table]
     """What changes at each scale: dotted keys and their values, such as `switch.queues` = 128. `quick` is taken
     unless another is asked for.
     """
@@ -1550,17 +1551,17 @@ class Scenario(TypedDict):
     """Preset of the switch and host defaults (`backwater list schemes` names them)."""
     seed: NotRequired[int]
     """Seed of every random stream. Same scenario, seed and version: same bytes out."""
-    seeds: NotRequired[dict[str, Any]]
+    seeds: NotRequired[Table]
     """How many seeds each run is made with. What is measured has an interval over them."""
-    source: NotRequired[dict[str, Any]]
+    source: NotRequired[Table]
     """The publication that the scenario is taken from."""
-    sweep: NotRequired[dict[str, Any]]
+    sweep: NotRequired[Table]
     """Dotted keys and the list of values each takes in turn; the runs are the product of all lists and variants."""
     switch: NotRequired[Switch]
     """Switches."""
     topology: NotRequired[Topology]
     """Hosts, switches and links."""
-    variant: NotRequired[list[dict[str, Any]]]
+    variant: NotRequired[list[Table]]
     """Named variants of the scenario: dotted keys and their values, such as `switch.queues` = 128."""
     without: NotRequired[dict[str, str]]
     """Variants that are credited for what they have, and the variant that lacks it: a claim that holds with those
