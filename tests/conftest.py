@@ -19,6 +19,7 @@ import chromium
 from backwater.cli import main
 from backwater.common.disk import sha256
 from backwater.hpcc import importer
+from backwater.runs.manifest import Entry
 from backwater.runs.run import Run
 from backwater.scenario import experiments
 
@@ -136,7 +137,8 @@ def process(tmp_path: Path) -> Cli:
 
 def bare_run(place: Path) -> Run:
     """A run of which only some files are there."""
-    return Run("x", place, {"files": {file.name: sha256(file) for file in place.iterdir()}})
+    files = {file.name: sha256(file) for file in place.iterdir()}
+    return Run("x", place, Entry(label="x", scheme="", params={}, digest="", dir="x", complete=True, files=files))
 
 
 def command(*arguments: object) -> list[str]:

@@ -12,6 +12,7 @@ import backwater
 from backwater import Experiment, InputError, Results, _core
 from backwater.execute import sweep
 from backwater.runs import results
+from backwater.scenario.plan import Forecast
 
 
 def test_ten_lines_are_enough(smoke: Path) -> None:
@@ -79,7 +80,7 @@ def test_an_experiments_digest_is_its_only_runs() -> None:
 
 def test_runs_go_together_only_while_memory_lasts() -> None:
     def job(megabytes: float) -> sweep.Job:
-        return sweep.Job("", {}, {}, {"memory_mb": megabytes})
+        return sweep.Job("", {}, {}, Forecast(0, 0, 0, megabytes))
 
     memory = sweep.Memory(900)
     assert memory.has_room(job(5000), [])

@@ -33,7 +33,7 @@ def test_the_page_has_types_and_public_methods_only() -> None:
     page = apipage.page()
     assert "with_(\n    sets: Mapping[str, Any] | None = None,\n    /,\n    *,\n    seed: int | None = None," in page
     assert "explain(*numbers: int, progress: Progress | None = None) -> Explained" in page
-    assert "### `Results.judged`\n\nType: `list[dict[str, Any]]`" in page
+    assert "### `Results.judged`\n\nType: `list[Claim]`" in page
     assert "keep(" not in page
 
 

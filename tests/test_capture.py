@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from backwater.runs import capture
+from backwater.scenario.network import Link, Network, Node
 
 ROOT = Path(__file__).parent.parent
 NOBODY = 65534
@@ -145,12 +146,8 @@ def test_wrong_options_are_refused_before_anything_runs(tmp_path: Path, argument
 
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
-    port = capture.ports_of(
-        {
-            "nodes": [{"name": "a", "host": True}, {"name": "sw", "host": False}],
-            "links": [{"a": 0, "b": 1}, {"a": 0, "b": 1}],
-        }
-    )
+    twice = Link(0, 1, rate_bps=1, delay_ps=1)
+    port = capture.ports_of(Network([Node("a", 0, host=True), Node("sw", 1, host=False)], [twice, twice], 0))
     assert [one.name for one in port] == ["a", "a", "sw:0", "sw:1"], "parallel links have numbers"
     text = SCENARIO.replace("50 us", "2 ms")
     done = run(tmp_path, "--out", "out", "--pcap", "leaf0:spine0=big.pcapng", text=text, limit=500_000)

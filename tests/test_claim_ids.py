@@ -16,7 +16,7 @@ from conftest import ROOT, known
 with (ROOT / "experiments" / "claims.csv").open() as file:
     CLAIMS = {row["id"]: row for row in csv.DictReader(file)}
 
-EXPECTATIONS = [(name, expectation) for name in experiments.known() for expectation in known(name).plan["expect"]]
+EXPECTATIONS = [(name, expectation) for name in experiments.known() for expectation in known(name).plan.expect]
 IDS = [f"{name}:{expectation['claim']}" for name, expectation in EXPECTATIONS]
 
 DIFFERENT = {
@@ -188,14 +188,14 @@ def flat(group: Any) -> list[str]:
 def test_a_comparison_names_what_lacks_the_mechanism(name: str) -> None:
     """Of BFC, FlowSail or BCC with something else, in a paper's claim: or it says that it credits none of them."""
     plan = known(name).plan
-    schemes = {run["params"]["variant"]: run["scenario"].get("scheme", "") for run in plan["runs"]}
-    for expectation in plan["expect"]:
+    schemes = {run.params["variant"]: run.scenario.get("scheme", "") for run in plan.runs}
+    for expectation in plan.expect:
         if expectation["claim"].startswith("own-") or expectation["kind"] in UNCOMPARED:
             continue
         named = variants_in(expectation) & schemes.keys()
         credited = {variant for variant in named if CREDITED.match(schemes[variant])}
         if credited and named - credited:
-            told = "without" in expectation or named & (plan["without"] or {}).keys()
+            told = "without" in expectation or named & plan.without.keys()
             assert told, f"{expectation['claim']}: [without] names none of {', '.join(sorted(credited))}"
 
 
@@ -203,12 +203,12 @@ def test_a_comparison_names_what_lacks_the_mechanism(name: str) -> None:
 def test_a_number_of_a_mechanism_names_what_lacks_it(name: str) -> None:
     """A paper's number of BFC, FlowSail or BCC, where others run too: a bound may be so wide that they meet it."""
     plan = known(name).plan
-    schemes = {run["params"]["variant"]: run["scenario"].get("scheme", "") for run in plan["runs"]}
-    for expectation in plan["expect"]:
+    schemes = {run.params["variant"]: run.scenario.get("scheme", "") for run in plan.runs}
+    for expectation in plan.expect:
         if expectation["claim"].startswith("own-") or expectation["kind"] not in ("approx", "between", "knee"):
             continue
         named = variants_in(expectation) & schemes.keys() or schemes.keys()
         credited = {variant for variant in named if CREDITED.match(schemes[variant])}
         if credited and len(schemes) > 1:
-            told = "without" in expectation or credited & (plan["without"] or {}).keys()
+            told = "without" in expectation or credited & plan.without.keys()
             assert told, f"{expectation['claim']}: [without] names none of {', '.join(sorted(credited))}"

@@ -422,7 +422,7 @@ def test_too_few_flows_are_no_measurement(two: Results) -> None:
 
 
 def test_claims_are_judged_at_their_scales(two: Results) -> None:
-    two.manifest["scale"] = "smoke"
+    two.manifest.scale = "smoke"
     check = {"kind": "between", "variant": "A", "value": {"slowdown": "mean"}}
     assert judge(two, **check)["verdict"] == "not-run"
     assert judge(two, **check, scales=["smoke"])["verdict"] == "pass"
@@ -581,7 +581,7 @@ def test_seeds_are_judged_together(seeds: Results) -> None:
     assert [check["measured"] for check in two["checks"]] == [pytest.approx(10 / 7)]
     alone = judge(seeds, **ratio, where={"seed": 1, "workload.0.load": 0.5}, low=3)
     assert (alone["measured"], alone["verdict"]) == ("load 0.5: 4", "undecided"), "one seed has no interval"
-    seeds.manifest["seeds"] = {"fixed": "for this test"}
+    seeds.manifest.seeds = {"fixed": "for this test"}
     assert judge(seeds, **ratio, low=1.9, high=2.1)["verdict"] == "pass"
 
 
@@ -633,9 +633,9 @@ def test_a_share_of_runs_is_counted(seeds: Results) -> None:
     assert judge(seeds, **most, at_most=0.95)["verdict"] == "pass"
     both = {"kind": "runs", "variant": "A", "value": MEAN, "over": ["workload.0.load"], "low": 3, "high": 6}
     assert judge(seeds, **both, at_least=0.1)["measured"] == "in 4 of 6 runs (0.223 to 0.957)"
-    next(run for run in seeds.runs if run.label == "A-0.9-3").entry["complete"] = False
+    next(run for run in seeds.runs if run.label == "A-0.9-3").entry.complete = False
     assert judge(seeds, **most, at_most=1)["measured"] == "not run: A"
-    seeds.manifest["seeds"] = {"fixed": "for this test"}
+    seeds.manifest.seeds = {"fixed": "for this test"}
     assert judge(seeds, **both | {"where": {"workload.0.load": 0.5}}, at_least=0.6)["verdict"] == "pass"
 
 
@@ -690,7 +690,7 @@ def test_what_holds_without_what_is_credited_is_vacuous(two: Results) -> None:
     assert (row["verdict"], row["without"]) == ("vacuous", "with B for A: pass, 4,000")
     row = judge(two, **claim, **credited, high=2000)
     assert (row["verdict"], row["without"]) == ("pass", "with B for A: fail, 4,000")
-    two.manifest["without"] = {"A": "B"}
+    two.manifest.without = {"A": "B"}
     assert judge(two, **claim, high=9000)["verdict"] == "vacuous", "as the file says of all"
     assert judge(two, **claim, high=9000, without={})["verdict"] == "pass"
     assert judge(two, **{**claim, "variant": "B"}, high=9000)["verdict"] == "pass", "not about A"
@@ -701,7 +701,7 @@ def test_what_holds_without_what_is_credited_is_vacuous(two: Results) -> None:
 
 
 def test_a_claim_is_judged_as_written_and_as_configured(two: Results) -> None:
-    two.manifest["configured"] = {"A": "B"}
+    two.manifest.configured = {"A": "B"}
     check = {"kind": "between", "variant": "A", "value": {"slowdown": "mean", "sizes": "<=1000"}, "low": 100}
     row = judge(two, **check)
     assert (row["verdict"], row["configured"]) == ("fail", "with B for A: pass, 252")
@@ -711,13 +711,13 @@ def test_a_claim_is_judged_as_written_and_as_configured(two: Results) -> None:
 
 def test_a_claim_that_holds_is_judged_without_each_component(two: Results) -> None:
     """B's mean is 252.5, five times A's. So a claim about less than 100 needs what A has and B lacks."""
-    two.manifest["without"] = {"A": "B"}
-    two.manifest["components"] = {"A": {"one": "B", "another": "A", "a third": "C"}}
+    two.manifest.without = {"A": "B"}
+    two.manifest.components = {"A": {"one": "B", "another": "A", "a third": "C"}}
     check = {"kind": "between", "variant": "A", "value": {"slowdown": "mean", "sizes": "<=1000"}, "high": 100}
     row = judge(two, **check)
     assert (row["verdict"], row["needs"]) == ("pass", "needs one; holds without another"), "C was not run"
     assert judge(two, **check | {"high": 1})["needs"] == "", "it does not hold"
-    two.manifest["components"] = {"A": {"one": "B"}}
+    two.manifest.components = {"A": {"one": "B"}}
     assert judge(two, **check | {"high": 100, "low": 40})["needs"] == "needs one", "1 would not hold"
     assert judge(two, **check | {"without": {}})["needs"] == "", "it credits nothing"
 
@@ -746,14 +746,14 @@ def test_what_is_missing_at_one_seed_is_not_judged(seeds: Results) -> None:
     row = judge(seeds, kind="between", variant="B", value={"slowdown": "p99"}, **heavy)
     assert row["verdict"] == "not-run"
     assert row["measured"] == "too little data: p99 of 50 flows, seed 2"
-    next(run for run in seeds.runs if run.label == "A-0.9-3").entry["complete"] = False
+    next(run for run in seeds.runs if run.label == "A-0.9-3").entry.complete = False
     row = judge(seeds, kind="between", variant="A", value=MEAN)
     assert [(check["at"], check["measured"]) for check in row["checks"]] == [("load 0.5", 3), ("load 0.9", None)]
     assert row["measured"] == "load 0.5: 3 (1.3 to 6.93); not run: A"
 
 
 def test_panels_draw_means_over_seeds(seeds: Results) -> None:
-    seeds.manifest["figure"] = {"panels": [{"label": "all", "value": {"slowdown": "mean"}}]}
+    seeds.manifest.figure = {"panels": [{"label": "all", "value": {"slowdown": "mean"}}]}
     (panel,) = panels.read(seeds)
     drawn = [(run["variant"], run["point"], run["value"]) for run in panel["runs"]]
     points = {load: {"workload.0.load": load} for load in (0.5, 0.9)}
@@ -844,7 +844,7 @@ def test_a_run_with_another_load_than_asked_fails_its_claims(two: Results) -> No
     assert judge(two, kind="ordering", value=SMALL_P99, chains=[["A", "B"]])["verdict"] == "fail"
     window = {"scenario": "host.window"}
     assert judge(two, kind="equals", variant="A", value=window, expected=100e3)["verdict"] == "fact"
-    two.manifest["figure"] = {"panels": [{"label": "small", "value": SMALL_P99}]}
+    two.manifest.figure = {"panels": [{"label": "small", "value": SMALL_P99}]}
     assert [run["value"] for run in panels.read(two)[0]["runs"]] == [99.0, 495.0], "it is drawn all the same"
 
 
@@ -854,23 +854,23 @@ def test_panels_leave_out_what_is_there_for_what_it_lacks(two: Results) -> None:
     def drawn() -> list[str]:
         return [run["variant"] for run in panels.read(two)[0]["runs"]]
 
-    two.manifest["figure"] = {"panels": [{"label": "small", "value": SMALL_P99}]}
+    two.manifest.figure = {"panels": [{"label": "small", "value": SMALL_P99}]}
     one = {"claim": "x", "kind": "equals", "variant": "A", "value": SMALL_P99, "expected": 99}
-    two.manifest["expect"] = [{**one, "without": {"A": "B"}}]
+    two.manifest.expect = [{**one, "without": {"A": "B"}}]
     assert drawn() == ["A"]
-    two.manifest["figure"]["published"] = [{"panel": "small", "variant": "B", "value": 400}]
+    two.manifest.figure["published"] = [{"panel": "small", "variant": "B", "value": 400}]
     assert drawn() == ["A", "B"]
-    del two.manifest["figure"]["published"]
-    two.manifest["expect"].append({**one, "variant": "B"})
+    del two.manifest.figure["published"]
+    two.manifest.expect.append({**one, "variant": "B"})
     assert drawn() == ["A", "B"]
-    two.manifest["expect"] = [one]
-    two.manifest["without"] = {"A": "B"}
+    two.manifest.expect = [one]
+    two.manifest.without = {"A": "B"}
     assert drawn() == ["A"]
 
 
 def test_panels_have_a_value_for_each_run(two: Results) -> None:
     assert panels.read(two) == []
-    two.manifest["figure"] = {
+    two.manifest.figure = {
         "panels": [
             {"label": "small", "value": {"slowdown": "p99", "sizes": "<=1000"}},
             {"label": "incast", "value": {"slowdown": "mean", "class": "incast"}},
@@ -888,7 +888,7 @@ def test_panels_have_a_value_for_each_run(two: Results) -> None:
 
 def test_incomplete_runs_judge_nothing(two: Results) -> None:
     for run in two.runs:
-        run.entry["complete"] = False
+        run.entry.complete = False
     assert judge(two, kind="between", variant="A", value={"slowdown": "mean"})["verdict"] == "not-run"
 
 
@@ -925,7 +925,7 @@ def is_unclaimed(name: str) -> bool:
 PUBLISHED = [
     name
     for name in experiments.known()
-    if not is_unclaimed(name) and any("topology" in run["scenario"] for run in known(name).plan["runs"])
+    if not is_unclaimed(name) and any("topology" in run.scenario for run in known(name).plan.runs)
 ]
 
 LARGE = {
@@ -1013,12 +1013,12 @@ def can_be_judged(experiment: Experiment, place: Path, made: Path) -> None:
     done = experiment.simulate(place, store=made)
     assert not done.interrupted
     done.report()
-    expect = experiment.plan["expect"]
-    done.manifest["scale"] = "quick"
+    expect = experiment.plan.expect
+    done.manifest.scale = "quick"
     rows = claims.evaluate(expect, done)
     assert [row["claim"] for row in rows] == [item["claim"] for item in expect]
     assert len({row["claim"] for row in rows}) == len(rows) > 0
-    missing = set(experiment.plan["figure"].get("missing", []))
+    missing = set(experiment.plan.figure.get("missing", []))
     for row in rows:
         for check in row["checks"]:
             if check["text"].startswith("not run: "):

@@ -81,7 +81,7 @@ def wait_for_workers(standing: Standing, n: int) -> None:
 
 
 def bytes_of(results: Results) -> dict[str, dict[str, str]]:
-    return {run.label: run.entry["files"] for run in results.runs}
+    return {run.label: run.entry.files for run in results.runs}
 
 
 def test_a_cluster_makes_the_runs_of_this_machine(standing: Standing, swept: Experiment, tmp_path: Path) -> None:

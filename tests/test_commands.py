@@ -379,7 +379,7 @@ def test_percents_are_shares(smoke: Path) -> None:
         *(0.6, 0.001, 99.9, 99.0, 99.0),
     )
     same = Experiment.from_arguments(smoke, [unpercented("load=60%")], None)
-    assert same.plan["runs"] == Experiment.from_arguments(smoke, ["load=0.6"], None).plan["runs"]
+    assert same.plan.runs == Experiment.from_arguments(smoke, ["load=0.6"], None).plan.runs
 
 
 def test_percents_are_taken_by_commands(cli: Cli, smoke: Path) -> None:

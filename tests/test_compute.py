@@ -43,7 +43,7 @@ def test_every_computation_has_an_experiment() -> None:
 def test_every_scale_loads_and_says_everything(name: str) -> None:
     for scale in SCALES:
         experiment = Experiment(experiments.known()[name], scale=scale)
-        assert experiment.plan["description"]
+        assert experiment.plan.description
         for scenario in experiment.scenarios.values():
             assert scenario.keys() == {"name", "description", "seed", "compute"}
             kind = COMPUTATIONS[scenario["compute"]["kind"]]
@@ -253,7 +253,7 @@ def changed(expectation: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 CHANGED = [
-    (name, other) for name in COMPUTED for expectation in known(name).plan["expect"] for other in changed(expectation)
+    (name, other) for name in COMPUTED for expectation in known(name).plan.expect for other in changed(expectation)
 ]
 
 
@@ -271,7 +271,7 @@ def test_bounds_are_no_wider_than_five_percent_beyond_what_is_measured_where_the
         ("bfc-fig30", "bfc-fig30.4", {"high": 0.83 * 0.78}),
         ("bfc-fig30", "own-bfc-fig30.1", {"low": 1.05, "high": 1.1}),
     ):
-        (expectation,) = (e for e in quick(name).manifest["expect"] if e["claim"] == claim)
+        (expectation,) = (e for e in quick(name).manifest.expect if e["claim"] == claim)
         (row,) = claims.evaluate([expectation | bound], quick(name))
         assert row["verdict"] in ("fail", "direction"), row
 

@@ -73,8 +73,8 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
 def test_loads_of_experiments_are_what_they_say() -> None:
     """Only a file that names the rule of BFC's authors may load a network by it."""
     for name, path in experiments.known().items():
-        runs = Experiment(path).plan["runs"]
-        rules = {workload.get("load_by", "drawn") for run in runs for workload in run["scenario"].get("workload", [])}
+        runs = Experiment(path).plan.runs
+        rules = {workload.get("load_by", "drawn") for run in runs for workload in run.scenario.get("workload", [])}
         assert rules <= {"drawn"} or "load_by" in path.read_text(), name
 
 

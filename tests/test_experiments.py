@@ -120,7 +120,7 @@ def test_former_names_of_schemes_mean_the_present_ones(former: str, name: str) -
     }
 
     def same(one: Experiment, other: Experiment) -> bool:
-        return (one.labels, one.scenarios, one.plan["runs"]) == (other.labels, other.scenarios, other.plan["runs"])
+        return (one.labels, one.scenarios, one.plan.runs) == (other.labels, other.scenarios, other.plan.runs)
 
     assert same(Experiment(base | {"scheme": former}), Experiment(base | {"scheme": name}))
     assert same(Experiment(base, scheme=former), Experiment(base, scheme=name))

@@ -75,7 +75,7 @@ def test_it_is_listed_and_hashed_and_shown(cli: Cli, copied: Path) -> None:
     assert f"Report: {copied}/report.html" in done.stdout
     results = Results(copied)
     results.verify()
-    files = results.run("DCTCP").entry["files"]
+    files = results.run("DCTCP").entry.files
     names = parts_in(copied / "DCTCP")
     assert [name.split(".")[0] for name in names] == ["explained", "rates", "waits"]
     assert {name: files[name] for name in names} == {name: sha256(copied / "DCTCP" / name) for name in names}

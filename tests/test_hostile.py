@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import hostile
 from backwater import Experiment, InputError, Results
@@ -290,7 +291,7 @@ def test_claims_that_are_taken_are_judged(results: Results, three: Path, tmp_pat
         judged += 1
         for row in claims.evaluate(plan["expect"], results):
             json.dumps(row)
-        asked = {**results.manifest, "figure": plan["figure"]}
+        asked = replace(results.manifest, figure=plan["figure"])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(results, "manifest", asked)
             json.dumps(panels.read(results))
@@ -321,7 +322,7 @@ def test_what_can_be_claimed_is_what_is_measured(results: Results, three: Path, 
     assert len(paths) > 50
     path = tmp_path / "all.toml"
     path.write_text(f'extends = "{three}"\n' + "".join(claim.format(i=i, path=path) for i, path in enumerate(paths)))
-    assert len(Experiment(path).plan["expect"]) == len(paths)
+    assert len(Experiment(path).plan.expect) == len(paths)
 
 
 def test_bytes_and_pipes_are_no_scenarios(cli: Cli, tmp_path: Path) -> None:

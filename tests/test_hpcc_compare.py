@@ -205,7 +205,7 @@ def test_one_run_of_several_can_be_named(cli: Cli, results: Results) -> None:
 def test_the_table_of_conventions_is_made_of_runs_that_are_there() -> None:
     experiments = Path(__file__).parents[1] / "experiments" / "fidelity"
     opened = [Experiment(experiments / f"{name}.toml", scale="smoke") for name in ("conventions", "parameters")]
-    runs = {(run["params"]["variant"], run["scenario"]["scheme"]) for one in opened for run in one.plan["runs"]}
+    runs = {(run.params["variant"], run.scenario["scheme"]) for one in opened for run in one.plan.runs}
     named = {
         (variant.format(scheme=scheme), scheme)
         for _, changed, base in conventions.ROWS

@@ -56,7 +56,7 @@ origin = "{origin} ms"
 
 def scenario_of(text: str, place: Path) -> dict[str, Any]:
     (place / "scenario.toml").write_text(text)
-    return Experiment(place / "scenario.toml").plan["runs"][0]["scenario"]
+    return Experiment(place / "scenario.toml").plan.runs[0].scenario
 
 
 def imported_again(exported: exporter.Exported, place: Path, transport: str) -> tuple[dict[str, Any], Imported]:
@@ -64,7 +64,7 @@ def imported_again(exported: exporter.Exported, place: Path, transport: str) -> 
     files = [place / "files" / name for name in ("topology.txt", "flow.txt", "config.txt")]
     imported = importer.read(files[0], files[1], files[2], transport, "again")
     path = importer.write(imported, place / "again" / "again.toml", force=False)[0]
-    return Experiment(path).plan["runs"][0]["scenario"], imported
+    return Experiment(path).plan.runs[0].scenario, imported
 
 
 def entry(exported: exporter.Exported, key: str) -> str:
@@ -113,7 +113,7 @@ def test_an_import_comes_back_from_its_export(tmp_path: Path, transport: str, ch
         old = next(line for line in before.splitlines() if line.split()[:1] == [key])
         config = edited(config, tmp_path, f"\n{old}", f"\n{change}")
     first = importer.read(lossy, FLOWS, config, transport, "again")
-    scenario = Experiment(importer.write(first, tmp_path / "first.toml", force=False)[0]).plan["runs"][0]["scenario"]
+    scenario = Experiment(importer.write(first, tmp_path / "first.toml", force=False)[0]).plan.runs[0].scenario
     exported = exporter.read(scenario)
     assert exported.notes == []
     assert exported.files["topology.txt"] == lossy.read_text().replace("0.00001\n", "0.000010\n")
@@ -127,7 +127,7 @@ def test_an_import_comes_back_from_its_export(tmp_path: Path, transport: str, ch
 def test_priority_groups_come_back_from_an_export(tmp_path: Path) -> None:
     several = edited(FLOWS, tmp_path, "1 3 3 200 2000", "1 3 7 200 2000")
     first = importer.read(TOPOLOGY, several, CONFIG, "dctcp", "again")
-    scenario = Experiment(importer.write(first, tmp_path / "first.toml", force=False)[0]).plan["runs"][0]["scenario"]
+    scenario = Experiment(importer.write(first, tmp_path / "first.toml", force=False)[0]).plan.runs[0].scenario
     exported = exporter.read(scenario)
     assert exported.notes == []
     again, imported = imported_again(exported, tmp_path, "dctcp")
@@ -437,7 +437,7 @@ def test_acks_that_no_pause_of_data_holds_come_back(tmp_path: Path) -> None:
 def test_a_switch_that_never_marks_comes_back(tmp_path: Path) -> None:
     config = edited(CONFIG, tmp_path, "ENABLE_QCN 1", "ENABLE_QCN 0")
     first = importer.read(TOPOLOGY, FLOWS, config, "dctcp", "again")
-    scenario = Experiment(importer.write(first, tmp_path / "first.toml", force=False)[0]).plan["runs"][0]["scenario"]
+    scenario = Experiment(importer.write(first, tmp_path / "first.toml", force=False)[0]).plan.runs[0].scenario
     exported = exporter.read(scenario)
     assert exported.notes == []
     again, _ = imported_again(exported, tmp_path, "dctcp")

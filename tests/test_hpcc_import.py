@@ -31,9 +31,9 @@ def run_import(
     """The resolved scenario, and the summary."""
     imported = importer.read(topology, flows, config, transport, "out")
     paths = importer.write(imported, place / "out.toml", force=False)
-    runs = Experiment(paths[0]).plan["runs"]
+    runs = Experiment(paths[0]).plan.runs
     assert len(runs) == 1
-    return runs[0]["scenario"], importer.summary(imported, paths)
+    return runs[0].scenario, importer.summary(imported, paths)
 
 
 def edited(path: Path, place: Path, old: str, new: str) -> Path:

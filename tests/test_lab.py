@@ -123,7 +123,7 @@ def test_the_flows_of_a_scenario_have_the_simulators_throughput_and_pauses(tmp_p
             break
     found = real.summary["lab"]
     assert [found[f"datagrams_{name}"] for name in WRONG] == [0, 0, 0]
-    assert simulated.entry["label"] == real.entry["label"]
+    assert simulated.entry.label == real.entry.label
     assert set(real.tables) == {*simulated.tables, "lateness"}
     assert real.table("lateness").num_rows == 2 * 3 + 1
     page = (tmp_path / attempt / "report.html").read_text()

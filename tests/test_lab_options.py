@@ -91,7 +91,7 @@ def test_nics_that_obey_nothing_fill_the_switch(overload: Path, tmp_path: Path) 
     # Two hosts send 100 Gbps each to a port of 100 Gbps: in 300 us, up to 3.75 MB have to wait.
     assert deaf.summary["buffer"]["max_bytes"] > 2e6 > 10 * obeys.summary["buffer"]["max_bytes"]
     assert deaf.scenario["switch"]["bfc"]["nic_obeys"] is False
-    assert backwater.Results(tmp_path / "deaf").manifest["command"].count("--obey none") == 1
+    assert backwater.Results(tmp_path / "deaf").manifest.command.count("--obey none") == 1
 
 
 def test_only_pauses_of_queues_and_flows_can_be_ignored() -> None:

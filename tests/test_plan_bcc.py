@@ -362,7 +362,7 @@ def test_a_trial_loses_less_with_bcc(cli: Cli, process: Cli, tmp_path: Path) -> 
     assert (tmp_path / "kept" / "report.html").exists()
     kept = Experiment(tmp_path / "kept" / "bcc.toml")
     assert kept.labels == [one.label for one in Results(tmp_path / "kept").runs]
-    switch = kept.plan["runs"][0]["scenario"]["switch"]
+    switch = kept.plan.runs[0].scenario["switch"]
     assert (switch["pool_ecn"]["kmin"], switch["pool_ecn"]["kmax"], switch["mmu"]["ports"]) == ("1802 KB", "2602 KB", 8)
     again = cli(*trial)
     assert again.returncode == 2

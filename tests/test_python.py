@@ -68,7 +68,7 @@ def test_changes_are_on_top_of_earlier_ones() -> None:
 
 def test_a_dictionary_runs(tmp_path) -> None:
     done = Experiment(SCENARIO).run(tmp_path / "out")
-    assert done.manifest["command"].startswith("backwater run mine.toml")
+    assert done.manifest.command.startswith("backwater run mine.toml")
     assert done.complete
 
 

@@ -81,7 +81,7 @@ def test_the_page_names_what_ran(results: Results) -> None:
     shown = data["experiments"][0]
     assert shown["digest"] == results.digest
     assert shown["seed"] == 7
-    assert shown["command"] == results.manifest["command"]
+    assert shown["command"] == results.manifest.command
     assert shown["packet_hops_per_s"] == results.timing["packet_hops_per_s"]
     for run, row in zip(results.runs, data["runs"], strict=True):
         assert row["config"]["scheme"] == run.scheme
@@ -195,7 +195,7 @@ def test_browser_draws_what_the_tables_say(browser: chromium.Page, results: Resu
     configuration = browser.evaluate("document.querySelector('table[aria-label=Configuration]').textContent")
     assert "switch.queues" in configuration
     assert "ideal-fq" in configuration
-    assert results.manifest["command"] in browser.evaluate("document.body.innerText")
+    assert results.manifest.command in browser.evaluate("document.body.innerText")
     assert "<under>" in browser.evaluate("document.body.innerText")
     assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing hangs over the side"
     assert browser.console == []
@@ -233,7 +233,7 @@ def test_browser_draws_a_sweep(browser: chromium.Page, swept: Results) -> None:
 
 
 def test_browser_draws_panels_and_isolated_flows(browser: chromium.Page, swept: Results, tmp_path: Path) -> None:
-    swept.manifest["figure"] = {"panels": [{"label": "mean slowdown", "value": {"slowdown": "mean"}}]}
+    swept.manifest.figure = {"panels": [{"label": "mean slowdown", "value": {"slowdown": "mean"}}]}
     data = report.page_data([swept])
     data["runs"][-1]["isolated"] = {"time": [1e-6, 2e-6, 3e-6], "flows": [0, 5, 2]}
     page = tmp_path / "report.html"
@@ -312,12 +312,12 @@ def test_queues_and_pools_are_drawn_to_files(results: Results, tmp_path: Path) -
 
 
 def test_panels_and_isolated_flows_are_drawn_to_files(swept: Results, tmp_path: Path) -> None:
-    swept.manifest["figure"] = {"panels": [{"label": "mean slowdown", "value": {"slowdown": "mean"}}] * 2}
+    swept.manifest.figure = {"panels": [{"label": "mean slowdown", "value": {"slowdown": "mean"}}] * 2}
     data = report.page_data([swept])
     data["runs"][0]["isolated"] = {"time": [1e-6, 2e-6], "flows": [0, 5]}
     names = {path.stem for path in figures.write(data, tmp_path / "lines")}
     assert {"panels", "isolated"} <= names
-    del swept.manifest["figure"]
+    swept.manifest.figure = None
 
 
 def test_browser_shows_claims(browser: chromium.Page, results: Results, tmp_path: Path) -> None:
@@ -407,7 +407,7 @@ def test_published_points_are_drawn_hollow_in_the_colour_of_their_line() -> None
 def test_browser_draws_published_points(browser: chromium.Page, swept: Results, tmp_path: Path) -> None:
     point = {"panel": "mean slowdown", "variant": "BFC", "at": [0.3, 0.4], "value": [2.5, 2.0]}
     panel = {"label": "mean slowdown", "value": {"slowdown": "mean"}}
-    swept.manifest["figure"] = {"panels": [panel, {**panel, "label": "again"}], "published": [point]}
+    swept.manifest.figure = {"panels": [panel, {**panel, "label": "again"}], "published": [point]}
     data = report.page_data([swept])
     assert [one["published"] for one in data["panels"]] == [
         [{"variant": "BFC", "at": at, "value": y, "where": {}} for at, y in ((0.3, 2.5), (0.4, 2.0))],
@@ -428,7 +428,7 @@ def test_browser_draws_published_points(browser: chromium.Page, swept: Results, 
     assert "BFC: 1; published 3" in browser.evaluate("document.getElementById('panels').textContent")
     assert browser.evaluate("document.querySelectorAll('#panels .published').length") == 1
     assert browser.console == []
-    del swept.manifest["figure"]
+    swept.manifest.figure = None
 
 
 def test_a_scheme_has_the_same_colour_everywhere() -> None:

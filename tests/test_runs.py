@@ -163,7 +163,7 @@ def test_a_large_table_is_scanned_in_bounded_memory(tmp_path: Path, where: str |
         many = many.set_column(at, many.schema.field(at), pa.array(np.random.default_rng(7).random(rows)))
         file = copied[0].path / "flows.parquet"
         pq.write_table(many, file, row_group_size=1 << 18, **tables.stored(many.schema))
-        copied[0].entry["files"]["flows.parquet"] = disk.sha256(file)
+        copied[0].entry.files["flows.parquet"] = disk.sha256(file)
         del many
         before = pa.total_allocated_bytes()
         most = counted = 0

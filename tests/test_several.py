@@ -23,7 +23,7 @@ duration = "10 s"
 
 def files(results: Results) -> list[dict[str, str]]:
     """What stands in each run, by hash."""
-    return [run.entry["files"] for run in results.runs]
+    return [run.entry.files for run in results.runs]
 
 
 def test_several_experiments_run_side_by_side(smoke: Path, three: Path, tmp_path: Path, cli: Cli) -> None:

@@ -29,7 +29,7 @@ def test_every_scheme_starts_on_every_topology(topology: str, scheme: str, tmp_p
     started = starter.start(tmp_path, topology, [scheme], "google_rpc")
     experiment = Experiment(started.path)
     assert (len(experiment.labels), started.runs) == (3, 3)
-    (variant,) = {run["params"]["variant"] for run in experiment.plan["runs"]}
+    (variant,) = {run.params["variant"] for run in experiment.plan.runs}
     assert variant in written(tmp_path)
 
 

@@ -49,7 +49,7 @@ def same(three: Path, tmp_path: Path) -> Path:
 
 
 def hashes(results: Results) -> list[dict[str, str]]:
-    return [run.entry["files"] for run in results.runs]
+    return [run.entry.files for run in results.runs]
 
 
 def entries(store: Path) -> list[Path]:
@@ -67,9 +67,9 @@ def test_what_was_run_under_another_name_is_not_run_again(three: Path, same: Pat
     for first, second in zip(one.runs, two.runs, strict=True):
         assert second.scenario["name"] == "same"
         assert first.scenario["name"] == "three"
-        names = first.entry["files"].keys()
-        assert names == second.entry["files"].keys()
-        differ = {name for name in names if first.entry["files"][name] != second.entry["files"][name]}
+        names = first.entry.files.keys()
+        assert names == second.entry.files.keys()
+        differ = {name for name in names if first.entry.files[name] != second.entry.files[name]}
         assert differ == {"scenario.json"}
     alone = Experiment(same).simulate(tmp_path / "alone")
     assert hashes(alone) == hashes(two), "byte for byte what it is without a store"

@@ -14,6 +14,7 @@ from backwater import Experiment, InputError, Results
 from backwater.execute import sweep
 from backwater.execute.making import RECORDED_TOGETHER, Making, make
 from backwater.runs import coordinates, summaries
+from backwater.runs.manifest import Manifest, Timing
 from backwater.runs.writer import Writer
 from backwater.scenario.vary import as_set
 from conftest import SMOKE, Cli
@@ -190,8 +191,8 @@ def test_manifests_of_a_large_sweep_are_few(tmp_path: Path, monkeypatch: pytest.
     """Each names all runs that are there, so one for every run would take time as the square of their number."""
     record, named = Writer.record, []
 
-    def recorded(self: Writer, manifest: dict[str, Any], timing: dict[str, Any]) -> None:
-        named.append(len(manifest["runs"]))
+    def recorded(self: Writer, manifest: Manifest, timing: Timing) -> None:
+        named.append(len(manifest.runs))
         record(self, manifest, timing)
 
     monkeypatch.setattr(Writer, "record", recorded)

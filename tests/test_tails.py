@@ -96,7 +96,7 @@ def test_a_run_that_this_version_makes_otherwise_is_left_out(
     three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = Experiment(three, seed=7).simulate(tmp_path / "here")
-    monkeypatch.setitem(done.run("DCTCP").entry, "digest", "0" * 64)
+    monkeypatch.setattr(done.run("DCTCP").entry, "digest", "0" * 64)
     assert [one.label for one in tails.explained(done)] == ["BFC"]
 
 

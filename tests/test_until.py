@@ -67,7 +67,7 @@ def test_seeds_are_added_until_claims_are_settled(experiment, tmp_path: Path, cl
     assert done.returncode == 0, done.stderr
     assert "claims: undecided with 2 seeds: own-until.2; next with 5" in done.stdout
     assert claims(tmp_path / "out/claims") == {"own-until.1": "pass", "own-until.2": "pass"}
-    count = Results(tmp_path / "out/claims").manifest["seeds"]["count"]
+    count = Results(tmp_path / "out/claims").manifest.seeds["count"]
     assert count > 2
     assert done.stdout.count(": started") == count, "seeds of a round before are not run again"
     rows = json.loads((tmp_path / "ledger.json").read_text())["rows"]

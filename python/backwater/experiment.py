@@ -8,7 +8,6 @@ True
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shlex
 import sys
@@ -23,6 +22,7 @@ from typing import Any
 from backwater import _core
 from backwater.common import disk
 from backwater.common.signals import Stop
+from backwater.common.values import Value
 from backwater.compute.registry import SCHEMAS
 from backwater.deadlock import search as deadlock
 from backwater.execute import estimate as estimates
@@ -36,7 +36,9 @@ from backwater.judge import claims
 from backwater.runs import kept, manifest, results
 from backwater.runs.capture import Wanted as Captured
 from backwater.runs.events import Wanted
-from backwater.scenario import experiments, resolved
+from backwater.runs.verdicts import Claim
+from backwater.scenario import experiments, plan, resolved
+from backwater.scenario.plan import Scenario
 from backwater.scenario.toml_text import toml_key, toml_value
 from backwater.scenario.units import Duration, Quantity, spelled
 from backwater.show import notebook, report, tails
@@ -182,7 +184,7 @@ class Results(results.Results):
         self.runs = [replace(run, keeps=keeper) for run in self.runs]
 
     @cached_property
-    def claims(self) -> list[dict[str, Any]]:
+    def claims(self) -> list[Claim]:
         """The experiment's claims, judged now from the tables of its runs: a dictionary for each."""
         return claims.of(self)
 
@@ -258,7 +260,7 @@ class Experiment:
             changes = changed(seed, seeds, vary, sets, {**more_sets, **self._control(control)})
             self._open(source if isinstance(source, Mapping) else Path(source), changes, scale)
 
-    def _control(self, control: RateControl | type[RateControl] | None) -> dict[str, Any]:
+    def _control(self, control: RateControl | type[RateControl] | None) -> dict[str, Value]:
         """Notes a control in Python. Returns the keys that it sets.
 
         # Errors
@@ -274,7 +276,7 @@ class Experiment:
         self.controls[name] = made
         return keys_of(made)
 
-    def _variant(self, control: RateControl) -> dict[str, Any]:
+    def _variant(self, control: RateControl) -> dict[str, Value]:
         """Notes a control in Python. Returns the variant that has it."""
         return {"name": name_of(control), "scheme": control.switch, **self._control(control)}
 
@@ -314,7 +316,7 @@ class Experiment:
         chosen = [schemes] if isinstance(schemes, str | type | RateControl) else list(schemes)
         run = {"duration": spelled(duration, "s")}
         run |= {} if warmup is None else {"warmup": spelled(warmup, "s")}
-        source: dict[str, Any] = {} if name is None else {"name": name}
+        source: dict[str, object] = {} if name is None else {"name": name}
         source |= {"topology": dict(topology), "workload": [dict(one) for one in workloads], "run": run}
         made = cls.__new__(cls)
         made.controls = {}
@@ -345,13 +347,13 @@ class Experiment:
         self.sets = sets
         if isinstance(source, Mapping):
             text = "".join(f"{toml_key(key)} = {toml_value(value, key)}\n" for key, value in source.items())
-            plan = _core.load_text(text, ".", IN_PYTHON, sets, scale, SCHEMAS)
+            made = _core.load_text(text, ".", IN_PYTHON, sets, scale, SCHEMAS)
             self.path = Path(f"{source.get('name') or 'scenario'}.toml")
         else:
             self.path = experiments.locate(source)
-            plan = _core.load(str(self.path), sets, scale, SCHEMAS)
+            made = _core.load(str(self.path), sets, scale, SCHEMAS)
         self.invocation = ["run", str(self.path if isinstance(source, Mapping) else source)]
-        self.plan: dict[str, Any] = json.loads(plan)
+        self.plan = plan.read(made)
 
     def with_(
         self,
@@ -379,7 +381,7 @@ class Experiment:
         kept = [change for change in self.sets if not change.startswith(instead)]
         with python_words():
             changes = [*kept, *changed(seed, seeds, vary, sets, {**more_sets, **other._control(control)})]
-            other._open(self.source, changes, scale or self.plan["scale"] or None)
+            other._open(self.source, changes, scale or self.plan.scale or None)
         return other
 
     def __repr__(self) -> str:
@@ -392,17 +394,17 @@ class Experiment:
     @property
     def name(self) -> str:
         """Name of the scenario, or of its file."""
-        return self.plan["name"] or self.path.stem
+        return self.plan.name or self.path.stem
 
     @property
     def scale(self) -> str:
         """Scale of the runs, such as `quick`; empty if the file has none."""
-        return self.plan["scale"]
+        return self.plan.scale
 
     @property
     def labels(self) -> list[str]:
         """Labels of the runs, in their order."""
-        return [run["label"] for run in self.plan["runs"]]
+        return [run.label for run in self.plan.runs]
 
     def command(self, out: Path | None) -> str:
         """Returns the command that runs this experiment into `out`. A dictionary appears as a file with its name."""
@@ -416,16 +418,16 @@ class Experiment:
         return shlex.join(words)
 
     @property
-    def scenarios(self) -> dict[str, dict[str, Any]]:
+    def scenarios(self) -> dict[str, Scenario]:
         """Resolved scenario of each run, by label. Every default is filled in."""
-        return {run["label"]: run["scenario"] for run in self.plan["runs"]}
+        return {run.label: run.scenario for run in self.plan.runs}
 
     @property
-    def networks(self) -> dict[str, dict[str, Any]]:
+    def networks(self) -> dict[str, Scenario]:
         """One resolved scenario for each configuration, by label without the seed."""
-        first: dict[str, dict[str, Any]] = {}
-        for run in self.plan["runs"]:
-            first.setdefault(manifest.without_seed(run["label"], run["params"]), run["scenario"])
+        first: dict[str, Scenario] = {}
+        for run in self.plan.runs:
+            first.setdefault(manifest.without_seed(run.label, run.params), run.scenario)
         return first
 
     def to_dict(self) -> dict[str, Any]:
@@ -434,8 +436,8 @@ class Experiment:
         `Experiment` takes it, here and elsewhere: what files held is in it, too. If there are several runs that differ
         in more than their seed, each is a variant, called by its label.
         """
-        seeds = list(dict.fromkeys(run["params"].get("seed") for run in self.plan["runs"]))
-        return resolved.joined(list(self.networks.items()), [seed for seed in seeds if seed is not None])
+        seeds = dict.fromkeys(run.params["seed"] for run in self.plan.runs if "seed" in run.params)
+        return resolved.joined(list(self.networks.items()), [int(seed) for seed in seeds])
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes `to_dict()` as a scenario file, which `backwater run` takes. `force` replaces an existing file.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 from backwater.cli.later import when_used
 from backwater.cli.options import Json, Scale, Scenarios, Seeds, Sets, Threads, all_sets
@@ -32,7 +31,7 @@ def check(
         backwater check mine.toml
         backwater check bfc-fig9 --scale paper --threads 8
     """
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, object]] = []
     for path in scenario:
         experiment = api.Experiment.from_arguments(path, all_sets(sets, seeds), scale)
         if any(map(running.is_computation, experiment.scenarios.values())):

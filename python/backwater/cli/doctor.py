@@ -7,7 +7,7 @@ import platform
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from backwater import _core
 from backwater.cli.later import when_used
@@ -19,6 +19,23 @@ with when_used():
     from backwater.common import quantities
     from backwater.execute import store as stores
     from backwater.execute import sweep as sweeping
+
+
+class Facts(TypedDict):
+    """Facts by name. A fact is None if the system does not say."""
+
+    version: str
+    commit: str | None
+    python: str
+    package: str
+    system: str
+    processors: int | None
+    threads_by_default: int
+    memory_free_bytes: int | None
+    memory_used_at_most_bytes: int
+    runs: str
+    store: str
+    disk_free_bytes: int
 
 
 def doctor(as_json: Json = False) -> None:
@@ -45,8 +62,8 @@ def doctor(as_json: Json = False) -> None:
     terminal.out.print(table)
 
 
-def facts() -> dict[str, Any]:
-    """Returns facts by name. A fact is None if the system does not say."""
+def facts() -> Facts:
+    """Returns what is known."""
     runs = Path("runs").absolute()
     standing = next(place for place in (runs, *runs.parents) if place.is_dir())
     return {

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import typer
 
 WHEN = ("auto", "always", "never")
 
-chosen: dict[str, Any] = {"quiet": False, "color": "auto"}
+
+class Chosen(TypedDict):
+    """The options of every command."""
+
+    quiet: bool
+    color: str
+
+
+chosen: Chosen = {"quiet": False, "color": "auto"}
 """What this process was asked for, here or before the command's name."""
 
 

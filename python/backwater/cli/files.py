@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from backwater import _core
 from backwater.cli.later import when_used
 from backwater.cli.options import Force, Json, OneScenario, Scale, Sets, all_sets
 from backwater.common import suggest
+
+if TYPE_CHECKING:
+    from backwater.scenario.plan import Planned
 
 with when_used():
     from backwater import experiment as api
@@ -80,18 +83,18 @@ def export_hpcc(
         backwater export hpcc mine.toml theirs
         backwater export hpcc bfc-fig9 theirs --scale smoke --run BFC
     """
-    runs = api.Experiment.from_arguments(scenario, all_sets(sets, None), scale).plan["runs"]
-    running.networks(scenario, [run["scenario"] for run in runs])
+    runs = api.Experiment.from_arguments(scenario, all_sets(sets, None), scale).plan.runs
+    running.networks(scenario, [run.scenario for run in runs])
     chosen = runs if name is None else named(runs, name)
     if not chosen or (name is None and len(runs) > 1):
         given = f"--run {name}: no such run" if name else f"{scenario}: {len(runs)} runs: choose some with --run"
-        raise _core.InputError(f"{given}; {suggest.expected(name or '', [run['label'] for run in runs])}")
+        raise _core.InputError(f"{given}; {suggest.expected(name or '', [run.label for run in runs])}")
     told = []
     for run in chosen:
-        exported = exporter.read(run["scenario"])
-        into = place if len(chosen) == 1 else place / run["label"]
+        exported = exporter.read(run.scenario)
+        into = place if len(chosen) == 1 else place / run.label
         exporter.write(exported, into, force=force)
-        told.append({"run": run["label"], "path": str(into), "files": list(exported.files), "notes": exported.notes})
+        told.append({"run": run.label, "path": str(into), "files": list(exported.files), "notes": exported.notes})
         if as_json:
             continue
         terminal.say(f"{into}: {', '.join(exported.files)}: {exported.summary}")
@@ -101,11 +104,11 @@ def export_hpcc(
         printing.print_json(told)
 
 
-def named(runs: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+def named(runs: list[Planned], name: str) -> list[Planned]:
     """Returns the run of a plan with this label, or all seeds of a variant."""
-    exact = [run for run in runs if run["label"] == name]
-    seeds = [run for run in runs if manifest.without_seed(run["label"], run["params"]) == name]
-    return exact or seeds or [run for run in runs if run["params"].get("variant") == name]
+    exact = [run for run in runs if run.label == name]
+    seeds = [run for run in runs if manifest.without_seed(run.label, run.params) == name]
+    return exact or seeds or [run for run in runs if run.params.get("variant") == name]
 
 
 def export_fct(
@@ -130,9 +133,9 @@ def export_fct(
         printing.print_json(written)
 
 
-def write_fct(runs: Iterable[run.Run], files: dict[str, Path]) -> list[dict[str, Any]]:
+def write_fct(runs: Iterable[run.Run], files: dict[str, Path]) -> list[dict[str, object]]:
     """Writes the files of runs by their labels, says so, and returns what each has."""
-    written = []
+    written: list[dict[str, object]] = []
     for run in runs:
         finished = fct.write(run, files[run.label])
         written.append(

@@ -6,16 +6,18 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from backwater import _core
 from backwater._core import InputError
 from backwater.cli.exits import FAILED
 from backwater.cli.later import when_used
 from backwater.cli.options import HOW, WHAT, WHERE, Force, Json, OutDir, Scale, Seeds, Sets, all_sets, check_file, real
 from backwater.common import signals, suggest
+
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Scenario
 
 with when_used():
     import json
@@ -29,6 +31,7 @@ with when_used():
     from backwater.lab import machine, outside, programs
     from backwater.lab import realtime as scheduling
     from backwater.runs import capture
+    from backwater.scenario import network as networks
 
 
 RATE_MBPS = 20.0
@@ -184,8 +187,8 @@ def lab(
         )
     if obey not in (None, "none"):
         raise InputError(f"--obey {obey}: expected none, or no --obey")
-    for one in experiment.plan["runs"] if obey == "none" else ():
-        programs.deafen(one["scenario"])
+    for one in experiment.plan.runs if obey == "none" else ():
+        programs.deafen(one.scenario)
     if for_s is None and (out_dir is not None or not (execs or serves)):
         if run is not None:
             raise InputError(f"--run {run}: for programs on hosts; expected --exec, --serve or --for with it")
@@ -194,7 +197,7 @@ def lab(
         files = logs_of_one_run(experiment, logs or [], apart)
         captured = captures_of_one_run(experiment, pcap or [], apart)
         options = outside.Options(files, captured, dctcp=dctcp, realtime=realtime, apart=apart)
-        warn_of_throttle(options, [run["scenario"] for run in experiment.plan["runs"]])
+        warn_of_throttle(options, [run.scenario for run in experiment.plan.runs])
         raise typer.Exit(whole(experiment, rate, found, options, out_dir, force=force, as_json=as_json))
     for option, given in (("--out", out_dir), ("--force", force or None), ("--seeds", seeds)):
         if given is not None:
@@ -237,7 +240,7 @@ def apart_of(watchdog: str | None, *, processes: bool) -> aparts.Apart | None:
     return aparts.Apart(None if watchdog is None else aparts.read(watchdog))
 
 
-def warn_of_throttle(options: outside.Options, scenarios: Sequence[dict[str, Any]]) -> None:
+def warn_of_throttle(options: outside.Options, scenarios: Sequence[Scenario]) -> None:
     """Says how long the kernel may stop real-time threads, if that may happen in any of these networks."""
     if not options.realtime:
         return
@@ -275,9 +278,9 @@ def whole(
         raise InputError("--dctcp: for programs on hosts; expected --exec or --serve with it")
     if found is not None:
         leave_out(experiment, dctcp=dctcp)
-    if dctcp and not any(programs.needs_dctcp(run["scenario"]) for run in experiment.plan["runs"]):
+    if dctcp and not any(programs.needs_dctcp(run.scenario) for run in experiment.plan.runs):
         raise InputError('--dctcp: no run has host.transport = "dctcp"; leave it out')
-    scenarios = [json.dumps(run["scenario"]) for run in experiment.plan["runs"]]
+    scenarios = [json.dumps(run.scenario) for run in experiment.plan.runs]
     runs = [outside.pace(scenario, rate * 1e6, own_flows=found is None) for scenario in scenarios]
     places = placing.destinations([experiment], out_dir)
     source, *words = experiment.invocation[1:]
@@ -308,12 +311,12 @@ def leave_out(experiment: api.Experiment, *, dctcp: bool) -> None:
     # Errors
     `InputError` if no run is left.
     """
-    lacking = {run["label"]: programs.lacking(run["scenario"], dctcp=dctcp) for run in experiment.plan["runs"]}
+    lacking = {run.label: programs.lacking(run.scenario, dctcp=dctcp) for run in experiment.plan.runs}
     for label, why in lacking.items():
         if why is not None:
             terminal.note(f"{label} is left out: {why}")
-    experiment.plan["runs"] = [run for run in experiment.plan["runs"] if lacking[run["label"]] is None]
-    if not experiment.plan["runs"]:
+    experiment.plan.runs = [run for run in experiment.plan.runs if lacking[run.label] is None]
+    if not experiment.plan.runs:
         raise InputError(f"{experiment.path}: no run is left: {next(iter(lacking.values()))}")
 
 
@@ -322,47 +325,53 @@ def told_runs(done: api.Results) -> Iterator[str]:
     for run in done.runs:
         found = run.summary["lab"]
         told = "faithful" if found["faithful"] else f"not faithful: {found['unfaithful_because']}"
-        counts = {name: found[f"datagrams_{name}"] for name in ("sent", "received", *machine.WRONG)}
+        counts = {
+            "sent": found["datagrams_sent"],
+            "received": found["datagrams_received"],
+            "altered": found["datagrams_altered"],
+            "reordered": found["datagrams_reordered"],
+            "duplicated": found["datagrams_duplicated"],
+        }
         words = [f"{count:,} {name}" for name, count in counts.items() if count or name not in machine.WRONG]
         yield f"{run.label}: datagrams: {', '.join(words)}; {told}"
 
 
 def nodes_of(network: str) -> tuple[list[str], list[str]]:
     """Returns the names of hosts and of switches."""
-    nodes = json.loads(_core.network(network))["nodes"]
-    hosts, switches = ([node["name"] for node in nodes if node["host"] is kind] for kind in (True, False))
+    nodes = networks.read(network).nodes
+    hosts, switches = ([node.name for node in nodes if node.host is kind] for kind in (True, False))
     return hosts, switches
 
 
-def chosen(networks: dict[str, dict[str, Any]], name: str | None) -> dict[str, Any]:
+def chosen(known: dict[str, Scenario], name: str | None) -> Scenario:
     """Returns the scenario of the run with this name."""
     if name is None:
-        return next(iter(networks.values()))
-    if name not in networks:
-        raise InputError(f"--run {name}: {suggest.expected(name, list(networks))}")
-    return networks[name]
+        return next(iter(known.values()))
+    if name not in known:
+        raise InputError(f"--run {name}: {suggest.expected(name, list(known))}")
+    return known[name]
 
 
 def logs_of_one_run(experiment: api.Experiment, texts: list[str], apart: aparts.Apart | None) -> dict[str, Path]:
     """Reads `--log` of a run directory, which has to have one run: a file holds the log of one."""
-    runs = experiment.plan["runs"]
+    runs = experiment.plan.runs
     if texts and len(runs) > 1:
         raise InputError(
             f"--log {texts[0]}: the scenario has {len(runs)} runs: expected one, "
-            f"such as --set variant={runs[0]['params'].get('variant', 'NAME')} --seeds 1"
+            f"such as --set variant={runs[0].params.get('variant', 'NAME')} --seeds 1"
         )
-    return log_files(texts, nodes_of(json.dumps(runs[0]["scenario"]))[1], apart)
+    return log_files(texts, nodes_of(json.dumps(runs[0].scenario))[1], apart)
 
 
 def captures_of_one_run(experiment: api.Experiment, texts: list[str], apart: aparts.Apart | None) -> Captures:
     """Reads `--pcap` of a run directory, which has to have one run: a file has the packets of one."""
-    runs = experiment.plan["runs"]
+    runs = experiment.plan.runs
     if texts and len(runs) > 1:
         raise InputError(
             f"--pcap {texts[0]}: the scenario has {len(runs)} runs: expected one, "
-            f"such as --set variant={runs[0]['params'].get('variant', 'NAME')} --seeds 1"
+            f"such as --set variant={runs[0].params.get('variant', 'NAME')} --seeds 1"
         )
-    return captured_files(texts, json.dumps(runs[0]["scenario"]), runs[0]["label"], apart)
+    return captured_files(texts, json.dumps(runs[0].scenario), runs[0].label, apart)
 
 
 def captured_files(texts: list[str], scenario_json: str, label: str, apart: aparts.Apart | None) -> Captures:
@@ -416,7 +425,7 @@ def tell(result: outside.Result) -> None:
             continue
         lost = {**host["refused"], "ring full": host["overflowed"], "not taken": host["unsent"]}
         reasons = ", ".join(f"{count} {name}" for name, count in lost.items() if count)
-        late = [host[way][of] for way in ("late_in", "late_out") for of in ("p99_s", "max_s")]
+        late = [seconds for one in (host["late_in"], host["late_out"]) for seconds in (one["p99_s"], one["max_s"])]
         table.add_row(
             host["host"],
             quantities.count(host["frames_in"]),
@@ -431,9 +440,10 @@ def tell(result: outside.Result) -> None:
     for one in result.programs:
         if why := one["failure"]:
             terminal.answer(f"{one['host']}: {shlex.join(one['command'])}: {why}")
-    for one in result.counts["processes"]:
-        if len(one["logs"]) > 1:
-            terminal.answer(f"{one['name']} was started again; each start has a log: {', '.join(one['logs'])}")
+    for process in result.counts["processes"]:
+        if len(process["logs"]) > 1:
+            logs = ", ".join(process["logs"])
+            terminal.answer(f"{process['name']} was started again; each start has a log: {logs}")
     dropped = result.counts["frames_dropped"]
     if dropped:
         terminal.answer(f"Switches and NICs dropped {quantities.some(dropped, 'frame')}.")

@@ -45,7 +45,7 @@ def shell(
         backwater lab shell host0 ip address
     """
     with control.choose(lab) as running:
-        answer, descriptors = running.ask_for_descriptors(ask="enter", host=host)
+        answer, descriptors = running.enter(host)
     if as_json:
         printing.print_json({"lab": running.found.process, **answer})
         return

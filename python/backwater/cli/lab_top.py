@@ -41,9 +41,9 @@ def top(
         backwater lab top --json
     """
     with control.choose(lab) as running:
-        before = running.ask(ask="reading")
+        before = running.reading()
         time.sleep(PERIOD_S)
-        now = running.ask(ask="reading")
+        now = running.reading()
         found = watching.between(before, now)
         if as_json:
             printing.print_json(found.to_json())
@@ -56,7 +56,7 @@ def top(
         with signals.during(None, lambda: "the lab goes on"), contextlib.suppress(control.Ended), shown:
             while True:
                 time.sleep(PERIOD_S)
-                before, now = now, running.ask(ask="reading")
+                before, now = now, running.reading()
                 shown.update(table(watching.between(before, now), room()), refresh=True)
     terminal.say("The lab has ended.")
 

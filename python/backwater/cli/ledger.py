@@ -9,11 +9,12 @@ import hashlib
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, Required, TypedDict, cast
 
 from backwater._core import InputError
 from backwater.common import disk
 from backwater.runs.results import Results
+from backwater.runs.verdicts import Claim
 from backwater.scenario import experiments
 
 FORMAT = 2
@@ -22,23 +23,57 @@ SMOKE = "smoke-"
 OWN = "own-"
 """Claims of ours, not of a paper, begin so."""
 
-Row = dict[str, Any]
+
+class Verdict(TypedDict):
+    """An earlier verdict of a claim, which was followed by another."""
+
+    verdict: str
+    measured: str
+    scale: str
+    version: str
+    commit: str | None
+
+
+class Row(Claim, total=False):
+    """A judged claim with its experiment, and what made the runs."""
+
+    experiment: Required[str]
+    seeds: list[int]
+    hops_per_seed: int
+    scale: str
+    command: str
+    version: str
+    commit: str | None
+    simulation: Required[str]
+    history: list[Verdict]
+
+
+class Ledger(TypedDict):
+    """The rows of a ledger, and the runs of each simulator that made one."""
+
+    simulations: dict[str, dict[str, str]]
+    rows: list[Row]
 
 
 def rows(experiment: str, results: Results, command: str) -> list[Row]:
     """Returns a row for each claim of an experiment that this command ran."""
     seeds = sorted({run.scenario["seed"] for run in results.runs})
-    common = {
-        "experiment": experiment,
-        "seeds": seeds,
-        "hops_per_seed": sum(run.summary.get("packet_hops", 0) for run in results.runs) // max(len(seeds), 1),
-        "scale": results.manifest["scale"],
-        "command": command,
-        "version": results.manifest["version"],
-        "commit": results.manifest.get("commit"),
-        "simulation": this().identity,
-    }
-    return [row | common for row in results.claims]
+    hops = sum(run.summary.get("packet_hops", 0) for run in results.runs) // max(len(seeds), 1)
+    made = results.manifest
+    return [
+        {
+            **row,
+            "experiment": experiment,
+            "seeds": seeds,
+            "hops_per_seed": hops,
+            "scale": made.scale,
+            "command": command,
+            "version": made.version,
+            "commit": made.commit,
+            "simulation": this().identity,
+        }
+        for row in results.claims
+    ]
 
 
 class Simulator(NamedTuple):
@@ -81,7 +116,7 @@ def read(path: Path) -> list[Row]:
     return parsed(path)["rows"]
 
 
-def parsed(path: Path) -> dict[str, Any]:
+def parsed(path: Path) -> Ledger:
     """Reads a ledger: its `rows`, and under `simulations`, by identity, the runs of each simulator that made a row."""
     if not path.exists():
         return {"simulations": {}, "rows": []}
@@ -89,7 +124,8 @@ def parsed(path: Path) -> dict[str, Any]:
         ledger = json.loads(path.read_text(encoding="utf-8"))
         if ledger["format"] != FORMAT:
             raise InputError(f"{path}: format {ledger['format']}: expected {FORMAT}")
-        return {"simulations": dict(ledger["simulations"]), "rows": [dict(row) for row in ledger["rows"]]}
+        rows = cast(list[Row], [dict(row) for row in ledger["rows"]])
+        return {"simulations": dict(ledger["simulations"]), "rows": rows}
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read as a ledger: {error}: expected a file that --ledger wrote") from error
     except (KeyError, TypeError) as error:
@@ -102,7 +138,7 @@ def merge(path: Path, new: list[Row]) -> None:
     again = {row["experiment"] for row in new}
     kept = [row for row in old["rows"] if row["experiment"] not in again]
     before = {row["claim"]: row for row in old["rows"]}
-    new = [row | {"history": history(before.get(row["claim"]), row)} for row in new]
+    new = [{**row, "history": history(before.get(row["claim"]), row)} for row in new]
     order = {name: i for i, name in enumerate(in_order())}
     merged = sorted(kept + new, key=lambda row: order.get(row["experiment"], len(order)))
     used = {row["simulation"] for row in merged}
@@ -114,14 +150,21 @@ def merge(path: Path, new: list[Row]) -> None:
         disk.write_whole(path, text + "\n")
 
 
-def history(before: Row | None, now: Row) -> list[Row]:
+def history(before: Row | None, now: Row) -> list[Verdict]:
     """Returns the earlier verdicts of a claim, oldest first: those that were followed by another one."""
     if before is None:
         return []
-    earlier: list[Row] = before.get("history", [])
+    earlier = before.get("history", [])
     if before["verdict"] == now["verdict"]:
         return earlier
-    return [*earlier, {key: before[key] for key in ("verdict", "measured", "scale", "version", "commit")}]
+    last: Verdict = {
+        "verdict": before["verdict"],
+        "measured": before["measured"],
+        "scale": before["scale"],
+        "version": before["version"],
+        "commit": before["commit"],
+    }
+    return [*earlier, last]
 
 
 def in_order() -> list[str]:

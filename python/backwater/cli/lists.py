@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,9 +23,13 @@ with when_used():
     from backwater.common import quantities
     from backwater.plan import bcc
     from backwater.runs import manifest
+    from backwater.scenario import chips as chipset
 
 
 RUNS = Path("runs")
+
+Row = Mapping[str, object]
+"""A row to print, of which a table shows some columns."""
 
 
 def experiments(
@@ -56,7 +60,7 @@ def schemes(as_json: Json = False) -> None:
     print_rows(known_schemes(), ["name", "what it is", "source"], as_json)
 
 
-def known_schemes() -> list[dict[str, Any]]:
+def known_schemes() -> list[dict[str, str]]:
     return [
         scheme | {"what it is": f"{scheme['title']}. {scheme['summary']}".strip()}
         for scheme in json.loads(_core.schemes())
@@ -74,7 +78,7 @@ def workloads(as_json: Json = False) -> None:
     print_rows([workload(name) for name in _core.size_tables()], ["name", "mean size", "smallest", "largest"], as_json)
 
 
-def workload(name: str) -> dict[str, Any]:
+def workload(name: str) -> Row:
     """Returns a table of flow sizes: its points in bytes and shares, and the mean of the drawn sizes."""
     table, (mean, _) = json.loads(_core.size_table(name))
     points = table["points"]
@@ -95,7 +99,7 @@ def chips(as_json: Json = False) -> None:
         backwater list chips
     """
     if as_json:
-        printing.print_json(list(bcc.chips().values()))
+        printing.print_json(list(chipset.chips().values()))
     else:
         terminal.out.print(bcc.chip_table())
 
@@ -114,7 +118,7 @@ def runs(
         backwater list runs
         backwater list runs /scratch/results --json
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for directory in run_directories(place):
         try:
             done = api.Results(directory)
@@ -124,7 +128,7 @@ def runs(
         state = "interrupted" if done.interrupted else "complete" if done.complete else "flows unfinished"
         rows.append(
             {"path": str(directory), "experiment": done.name, "runs": len(done.runs), "state": state}
-            | {"digest": done.digest, "command": done.manifest["command"]}
+            | {"digest": done.digest, "command": done.manifest.command}
         )
     if not rows and not as_json:
         terminal.say(f"{place}: no run directories")
@@ -161,7 +165,7 @@ def newest(place: Path) -> Path:
     return found[-1]
 
 
-def print_rows(rows: Sequence[dict[str, Any]], headings: list[str], as_json: bool) -> None:
+def print_rows(rows: Sequence[Row], headings: list[str], as_json: bool) -> None:
     """Prints some columns as a table, or everything as JSON."""
     if as_json:
         printing.print_json(rows)

@@ -121,9 +121,9 @@ def plan_flowsail(
         done = flowsail.first_of([(one, one.scenario) for one in fct.runs(run_dir)], run_dir)
         given = flowsail.described(done.scenario)
     elif scenario is not None:
-        runs = api.Experiment.from_arguments(scenario, all_sets(sets, None), scale).plan["runs"]
-        running.networks(scenario, [run["scenario"] for run in runs])
-        given = flowsail.described(flowsail.first_of([(one["scenario"], one["scenario"]) for one in runs], scenario))
+        runs = api.Experiment.from_arguments(scenario, all_sets(sets, None), scale).plan.runs
+        running.networks(scenario, [run.scenario for run in runs])
+        given = flowsail.described(flowsail.first_of([(one.scenario, one.scenario) for one in runs], scenario))
     elif sets or scale:
         raise _core.InputError("--set and --scale: expected a scenario to change")
     switch = flowsail.Switch(**given | {key: value for key, value in asked.items() if value is not None})

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rich.table import Table
 from rich.text import Text
@@ -19,6 +19,8 @@ from backwater.judge.claims import VERDICTS
 from backwater.judge.numbers import number
 from backwater.runs.manifest import without_seed
 from backwater.runs.run import Run
+from backwater.runs.summary import Load
+from backwater.runs.verdicts import Claim
 from backwater.show import endings, programs, report
 from backwater.show.answer import both
 
@@ -40,7 +42,7 @@ def print_runs(done: Results) -> None:
     """Prints a table with a row for each run, and sentences on loads that are far from the ones asked."""
     if out.quiet_notes:
         return
-    scale = f", scale {done.manifest['scale']}" if done.manifest["scale"] else ""
+    scale = f", scale {done.manifest.scale}" if done.manifest.scale else ""
     table = Table(
         title=f"{done.name}{scale}, {seeds_of(done)}",
         title_justify="left",
@@ -79,10 +81,10 @@ def print_runs(done: Results) -> None:
 
 def far_loads(runs: Sequence[Run]) -> list[str]:
     """Explains why classes of flows have another load than asked: at most two sentences for each class."""
-    by_class: dict[str, list[tuple[Run, dict[str, Any]]]] = {}
+    by_class: dict[str, list[tuple[Run, Load]]] = {}
     for run in runs:
         for load in run.summary["load"]:
-            if load["asked"] and load["realised"] is not None:
+            if apart(load) is not None:
                 by_class.setdefault(load["class"], []).append((run, load))
     told = []
     for name, loads in by_class.items():
@@ -92,23 +94,25 @@ def far_loads(runs: Sequence[Run]) -> list[str]:
                 f"{name} flows: chance does not explain the load of {some(len(wrong), 'run')} ({', '.join(wrong[:3])}"
                 f"{', ...' if len(wrong) > 3 else ''}). Claims about {'it' if len(wrong) == 1 else 'them'} fail."
             )
-        far = [(run, load) for run, load in loads if load["as_asked"] is not False and apart(load) > FAR]
+        far = [(run, load) for run, load in loads if load["as_asked"] is not False and (apart(load) or 0.0) > FAR]
         if far:
-            run, load = max(far, key=lambda item: apart(item[1]))
+            run, load = max(far, key=lambda item: apart(item[1]) or 0.0)
             error = load["sampling_error"]
             chance = f", so one standard error of the load is {percent(error)} of it" if error else ""
             told.append(
                 f"{name} flows: in {len(far)} of {some(len(loads), 'run')} the load is far from what was asked; "
-                f"{run.label} has {percent(load['realised'], 1)} instead of {percent(load['asked'], 1)}. This is "
+                f"{run.label} has {percent(load['realised'] or 0.0, 1)} instead of "
+                f"{percent(load['asked'] or 0.0, 1)}. This is "
                 f"chance: it measured only {some(load['flows'], 'flow')}, and a few large ones carry most "
                 f"bytes{chance}. Longer runs (--set run.duration=...) or more --seeds come closer."
             )
     return told
 
 
-def apart(load: dict[str, Any]) -> float:
-    """Returns the relative difference of a load from the one asked."""
-    return abs(load["realised"] / load["asked"] - 1)
+def apart(load: Load) -> float | None:
+    """Returns the relative difference of a load from the one asked; None where none was asked or realised."""
+    asked, realised = load["asked"], load["realised"]
+    return None if not asked or realised is None else abs(realised / asked - 1)
 
 
 def computed(table: Table, runs: list[Run]) -> Table:
@@ -122,20 +126,19 @@ def computed(table: Table, runs: list[Run]) -> Table:
     return table
 
 
-def loads(rows: list[dict[str, Any]]) -> tuple[str, Text]:
+def loads(rows: list[Load]) -> tuple[str, Text]:
     """Returns each class's load as asked and as realised. It is red if chance does not explain the difference."""
-    asked = [row for row in rows if row["asked"] is not None]
-    names = [f"{row['class']} " if len(asked) > 1 else "" for row in asked]
+    shares = [(row, row["asked"]) for row in rows if row["asked"] is not None]
+    names = [f"{row['class']} " if len(shares) > 1 else "" for row, _ in shares]
     realised = [
         Text(
             "-" if row["realised"] is None else percent(row["realised"], 2),
             "bold red" if row["as_asked"] is False else "",
         )
-        for row in asked
+        for row, _ in shares
     ]
-    return "\n".join(f"{name}{percent(row['asked'], 2)}" for name, row in zip(names, asked, strict=True)), Text(
-        "\n"
-    ).join(realised)
+    asked = [f"{name}{percent(share, 2)}" for name, (_, share) in zip(names, shares, strict=True)]
+    return "\n".join(asked), Text("\n").join(realised)
 
 
 def ending(done: Results) -> list[str]:
@@ -202,7 +205,7 @@ def print_results_json(places: Sequence[Path]) -> None:
     print_json([results_json(Results(place)) for place in places])
 
 
-def results_json(done: Results) -> dict[str, Any]:
+def results_json(done: Results) -> dict[str, object]:
     return {
         "name": done.name,
         "path": str(done.path),
@@ -220,11 +223,14 @@ def results_json(done: Results) -> dict[str, Any]:
     }
 
 
-BESIDE = ("settling", "configured", "needs")
+More = Literal["settling", "configured", "needs", "without", "note"]
+BESIDE: tuple[More, ...] = ("settling", "configured", "needs")
 """What is printed beside the measurements of any claim."""
+BESIDE_OTHERS: tuple[More, ...] = (*BESIDE, "without", "note")
+"""What is printed beside those of a claim that does not hold, or was amended."""
 
 
-def print_claims(rows: list[dict[str, Any]]) -> None:
+def print_claims(rows: list[Claim]) -> None:
     """Prints the table of claims: the expectation, the measurement and the verdict of each."""
     if not rows:
         return
@@ -238,16 +244,14 @@ def print_claims(rows: list[dict[str, Any]]) -> None:
             row["claim"],
             with_more(row["metric"], [] if plain else [row["says"]]),
             with_more(row["expected"], amended),
-            with_more(
-                row["measured"], [row.get(key, "") for key in (BESIDE if plain else (*BESIDE, "without", "note"))]
-            ),
+            with_more(row["measured"], [row.get(key, "") for key in (BESIDE if plain else BESIDE_OTHERS)]),
             with_more(verdict_text(row["verdict"], starred=bool(amended)), [row.get("coverage", "")]),
         )
     out.print(table)
 
 
 def seeds_of(done: Results) -> str:
-    seeds = sorted({run.scenario["seed"] for run in done.runs}) or [done.manifest["seed"]]
+    seeds: list[int | None] = [*sorted({run.scenario["seed"] for run in done.runs})] or [done.manifest.seed]
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import typer
 
@@ -16,6 +16,46 @@ from backwater.cli.options import Json
 with when_used():
     from backwater.cli import printing, terminal
     from backwater.common import quantities
+
+
+class Fact(TypedDict):
+    """A fact about a call that differs."""
+
+    what: str
+    expected: str
+    found: str
+
+
+class Difference(TypedDict):
+    """The first decision that is another."""
+
+    record: int
+    time_ps: int
+    call: str
+    facts: list[Fact]
+
+
+class Torn(TypedDict):
+    """Where a log stops inside a record."""
+
+    record: int
+    byte: int
+    call: str | None
+
+
+class Replayed(TypedDict):
+    """What a replay found."""
+
+    equal: bool
+    difference: Difference | None
+    records: int
+    packets: int
+    switch: str
+    scheme: str
+    until_ps: int
+    written_by: str
+    ending: str | None
+    torn: Torn | None
 
 
 def replay(
@@ -31,7 +71,7 @@ def replay(
         backwater replay switch0.log
         backwater replay switch0.log --json
     """
-    found: dict[str, Any] = json.loads(_core.replay(str(log)))
+    found: Replayed = json.loads(_core.replay(str(log)))
     if as_json:
         printing.print_json({"log": str(log), **found})
     else:
@@ -39,7 +79,7 @@ def replay(
     raise typer.Exit(0 if found["equal"] else FAILED)
 
 
-def tell(log: Path, found: dict[str, Any]) -> None:
+def tell(log: Path, found: Replayed) -> None:
     """Prints whether all decisions are equal; the first that is not; and where a log stops that has no end."""
     whose = f"{found['switch']} under {found['scheme']}"
     records, packets = quantities.some(found["records"], "record"), quantities.some(found["packets"], "packet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,6 +27,9 @@ from backwater.cli.options import (
 from backwater.cli.until import Budget, Round, Until, goal
 from backwater.common import signals
 from backwater.scenario import experiments
+
+if TYPE_CHECKING:
+    from backwater.runs.verdicts import Claim
 
 with when_used():
     from backwater import experiment as api
@@ -78,7 +81,7 @@ def reproduce(
     opened = [api.Experiment.from_arguments(path, all_sets(sets, None), scale) for path in paths.values()]
     if seeds is not None:
         # Of several experiments those whose seed is part of the set-up keep it; of one that is refused.
-        free = [len(opened) == 1 or not (one.plan["seeds"] or {}).get("fixed") for one in opened]
+        free = [len(opened) == 1 or not (one.plan.seeds or {}).get("fixed") for one in opened]
         both = zip(opened, free, strict=True)
         opened = [
             api.Experiment.from_arguments(one.path, all_sets(sets, seeds), scale) if f else one for one, f in both
@@ -89,7 +92,7 @@ def reproduce(
     if ledger_file is not None:
         check_file("--ledger", ledger_file, force=True)  # It is read, and its other rows stay.
         ledger.read(ledger_file)
-    rows: dict[Path, list[dict[str, Any]]] = {one.path: [] for one in opened}
+    rows: dict[Path, list[Claim]] = {one.path: [] for one in opened}
 
     def publish(one: api.Experiment, done: api.Results) -> None:
         """Writes the ledger after each experiment, so that an early end loses nothing."""

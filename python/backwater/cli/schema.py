@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -49,7 +49,7 @@ def schema(
     elif table == CLAIMS:
         printing.print_json(json.loads(_core.claims_schema()))
     elif table in known:
-        columns: list[dict[str, Any]] = [
+        columns: list[dict[str, str]] = [
             {"column": one["name"], "type": shown(one["type"]), "unit": one["unit"] or ""}
             | {"description": one["description"]}
             for one in known[table]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,10 +13,13 @@ from backwater.cli.options import Json
 from backwater.common import suggest
 from backwater.scenario import experiments
 
+if TYPE_CHECKING:
+    from backwater.cli.lists import Row
+
 with when_used():
     from backwater import experiment as api
     from backwater.cli import lists, printing, terminal
-    from backwater.plan import bcc
+    from backwater.scenario import chips
     from backwater.show import series
 
 
@@ -42,7 +45,7 @@ def show(
         return
     found = facts()[name]
     if name in {one["name"] for one in lists.known_schemes()}:
-        found = found | preset(name)
+        found = {**found, **preset(name)}
     if as_json:
         printing.print_json(found)
         return
@@ -52,7 +55,7 @@ def show(
     terminal.out.print(table)
 
 
-def facts() -> dict[str, dict[str, Any]]:
+def facts() -> dict[str, Row]:
     """Returns schemes, size tables and chips by name."""
     return {
         **{
@@ -60,11 +63,11 @@ def facts() -> dict[str, dict[str, Any]]:
             for one in lists.known_schemes()
         },
         **{table: lists.workload(table) for table in _core.size_tables()},
-        **bcc.chips(),
+        **chips.chips(),
     }
 
 
-def preset(scheme: str) -> dict[str, Any]:
+def preset(scheme: str) -> dict[str, object]:
     """Returns the values that a scheme sets for switches and hosts, on one switch of 100 Gbps ports."""
     source = {
         "scheme": scheme,
@@ -73,7 +76,7 @@ def preset(scheme: str) -> dict[str, Any]:
         "run": {"duration": "100 us"},
     }
     (resolved,) = api.Experiment(source).scenarios.values()
-    return {key: resolved[key] for key in ("switch", "host")}
+    return {"switch": resolved["switch"], "host": resolved["host"]}
 
 
 def found_experiment(name: str) -> str:

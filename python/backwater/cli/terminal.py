@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.live import Live as Live
@@ -29,7 +29,7 @@ class Output(Console):
     quiet_notes = False
 
     def __init__(self, color: str = "auto") -> None:
-        systems: dict[str, Any] = {"auto": "auto", "always": "standard", "never": None}
+        systems: dict[str, Literal["auto", "standard"] | None] = {"auto": "auto", "always": "standard", "never": None}
         super().__init__(**PLAIN, color_system=systems[color])
         if not self.is_terminal:
             self.width = WIDTH
@@ -170,7 +170,7 @@ class Lines(Watch):
             self.say(found(job))
 
     def on_start(self, job: Job) -> None:
-        work = f", about {count(job.expected_hops)} packet-hops" if job.estimate["packet_hops"] else ""
+        work = f", about {count(job.expected_hops)} packet-hops" if job.estimate.packet_hops else ""
         if not self.are_many:
             self.say(f"{job.shown}: started{work}")
 
@@ -216,6 +216,6 @@ def found(job: Job) -> str:
 def rate(job: Job) -> str:
     """Returns the packet-hops per second so far."""
     run, elapsed = job.run, time.perf_counter() - job.started
-    if run is None or elapsed <= 0 or not job.estimate["packet_hops"]:
+    if run is None or elapsed <= 0 or not job.estimate.packet_hops:
         return ""
     return f"{count(run.progress()['packet_hops'] / elapsed)} packet-hops/s"

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -27,7 +27,7 @@ with when_used():
 FEWEST = 5
 """Seeds after the first round, of an experiment that has one."""
 MOST = 640
-LENGTHS = ("duration", "warmup", "cooldown", "flows")
+LENGTHS: tuple[Literal["duration", "warmup", "cooldown", "flows"], ...] = ("duration", "warmup", "cooldown", "flows")
 """Keys of `[run]` that set how long runs are."""
 LONGEST = 64
 """How many times as long as in the first round runs become at most."""
@@ -110,7 +110,7 @@ class Goal:
             return None
         count = max(FEWEST, 2 * now.seeds)
         told = f"{done.name}: undecided with {quantities.some(now.seeds, 'seed')}: {', '.join(undecided)}"
-        if (fixed := (done.manifest.get("seeds") or {}).get("fixed")) or count > MOST:
+        if (fixed := (done.manifest.seeds or {}).get("fixed")) or count > MOST:
             terminal.say(f"{told}; " + ("its seeds are part of the set-up" if fixed else "and that is enough"))
             return None
         terminal.say(f"{told}; next with {count}")
@@ -122,7 +122,7 @@ class Round:
     """How many seeds an experiment has, and how long its runs are."""
 
     seeds: int
-    lengths: dict[str, Any]
+    lengths: dict[str, str | float]
     """Keys of `[run]` in the first round; empty if its runs differ in them."""
     factor: int = 1
     """How many times as long the runs are."""
@@ -130,9 +130,11 @@ class Round:
     @staticmethod
     def first(done: api.Results) -> Round:
         runs = [one.scenario.get("run", {}) for one in done.runs]
-        lengths = [{key: run[key] for key in LENGTHS if quantities.as_number(run.get(key, 0), key)} for run in runs]
+        lengths: list[dict[str, str | float]] = [
+            {key: run[key] for key in LENGTHS if quantities.as_number(run.get(key, 0), key)} for run in runs
+        ]
         alike = bool(lengths) and all(one == lengths[0] for one in lengths)
-        return Round((done.manifest.get("seeds") or {}).get("count", 1), lengths[0] if alike else {})
+        return Round(int((done.manifest.seeds or {}).get("count", 1)), lengths[0] if alike else {})
 
     def sets(self) -> list[str]:
         """Returns `KEY=VALUE` of each length, if it is not that of the first round."""

@@ -6,17 +6,15 @@ You can choose either.
 
 from __future__ import annotations
 
-import json
-
-from backwater import _core
 from backwater.compute.computation import Computation, Values, choice
+from backwater.scenario.chips import chips
 
-CHIPS = {chip["name"]: chip for chip in json.loads(_core.chips())}
 MB, MIB = 1e6, 2.0**20
 
 
 def compute(*, chip: str, megabyte: str, seed: int) -> Values:
-    ports, rate, memory = (CHIPS[chip][key] for key in ("ports", "rate_bps", "memory_bytes"))
+    one = chips()[chip]
+    ports, rate, memory = one["ports"], one["rate_bps"], one["memory_bytes"]
     # Published in whole megabytes of either kind.
     published = memory / MIB if memory % MIB == 0 else memory / MB
     counted = published * {"decimal": MB, "binary": MIB}[megabyte]
@@ -31,7 +29,7 @@ COMPUTATION = Computation(
     "chip",
     "Capacity of a switching chip, and the time that its packet memory covers: BFC, figure 1.",
     parameters={
-        "chip": choice("A chip of `backwater list chips`.", list(CHIPS)),
+        "chip": choice("A chip of `backwater list chips`.", list(chips())),
         "megabyte": choice(
             "Unit of memory: a megabyte is 10^6 bytes (decimal) or 2^20 (binary).", ["decimal", "binary"], "decimal"
         ),

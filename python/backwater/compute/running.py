@@ -7,29 +7,33 @@ import json
 import threading
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from backwater import _core
 from backwater._core import InputError
 from backwater.compute.registry import COMPUTATIONS
+from backwater.scenario.plan import Forecast
 
-KEY = "compute"
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Scenario
+
+KEY: Final = "compute"
 """What makes a resolved scenario a computation."""
 ONE_AT_A_TIME = threading.Lock()
 """Python runs one at a time anyway, and runs of a sweep may share what the first of them works out."""
-ESTIMATE = {"flows": 0.0, "packet_hops": 0.0, "sim_time_ps": 0.0, "memory_mb": 300.0}
+ESTIMATE = Forecast(flows=0.0, packet_hops=0.0, sim_time_ps=0.0, memory_mb=300.0)
 """What one takes, in terms of simulations."""
 
 
-def is_computation(scenario: dict[str, Any]) -> bool:
+def is_computation(scenario: Scenario) -> bool:
     return KEY in scenario
 
 
-def kind_of(scenario: dict[str, Any]) -> str:
-    return scenario[KEY]["kind"]
+def kind_of(scenario: Scenario) -> str:
+    return str(scenario[KEY]["kind"])
 
 
-def networks(place: Any, scenarios: list[dict[str, Any]]) -> None:
+def networks(place: object, scenarios: list[Scenario]) -> None:
     """Refuses computations, with `InputError`."""
     if any(is_computation(scenario) for scenario in scenarios):
         raise InputError(f"{place}: a computation: expected a scenario of a network")
@@ -89,7 +93,7 @@ def unheard(state: Literal["running", "done"]) -> _core.Progress:
 class Computing:
     """A computation in its own thread."""
 
-    def __init__(self, scenario: dict[str, Any]) -> None:
+    def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.cancelled = False
         self.found: dict[str, float | None] | None = None
@@ -102,7 +106,7 @@ class Computing:
         try:
             with ONE_AT_A_TIME:
                 if not self.cancelled:
-                    self.found = COMPUTATIONS[given["kind"]].run(given, self.scenario["seed"])
+                    self.found = COMPUTATIONS[kind_of(self.scenario)].run(given, self.scenario["seed"])
         except BaseException as failure:  # Whatever it is, whoever waits decides.
             self.failure = failure
 

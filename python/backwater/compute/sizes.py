@@ -10,21 +10,35 @@ from __future__ import annotations
 import json
 import math
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from backwater import _core
 from backwater.common import suggest
 from backwater.common.arrays import Floats, np
 from backwater.common.quantities import as_number
 
+if TYPE_CHECKING:
+    from backwater.scenario.typed import SizeTable
+    from backwater.scenario.units import Bytes
+
 PACKET = 1000.0
 """Payload of the packets that sizes are rounded up to, bytes."""
+
+
+class Law(TypedDict, total=False):
+    """Flow sizes of a resolved scenario: one of these keys."""
+
+    table: str
+    points: SizeTable
+    fixed: Bytes
+    exponential: Bytes
+    uniform: list[Bytes]
 
 
 class Sizes:
     """A distribution of flow sizes in bytes, as in a resolved scenario: `{"table": "google_rpc"}` and so on."""
 
-    def __init__(self, given: dict[str, Any]) -> None:
+    def __init__(self, given: Law) -> None:
         self.key = json.dumps(given, sort_keys=True)
         """The same for the same law."""
         self.mean_of_law: float | None = None
@@ -52,7 +66,7 @@ class Sizes:
         return hash(self.key)
 
     @classmethod
-    def of(cls, given: dict[str, Any]) -> Sizes:
+    def of(cls, given: Law) -> Sizes:
         """Returns the distribution: one object for each law, so that runs of a sweep share its means."""
         return recent(json.dumps(given))
 

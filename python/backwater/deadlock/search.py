@@ -5,15 +5,56 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from backwater import _core
 from backwater.compute.running import is_computation, kind_of
+
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Scenario
 
 FAILURES = ("0", "1", "2", "all")
 SECONDS = 60.0
 """After which the best set found so far will do."""
 EVERY_S = 0.1
+
+
+class Edge(msgspec.Struct, kw_only=True):
+    """A turn in the simulator's report; of a cycle or of the graph of waits."""
+
+    start: str = msgspec.field(name="from")
+    switch: str
+    end: str = msgspec.field(name="to")
+    by: str
+    table: str | None
+    region: int | None = None
+    share: float = 0.0
+    component: int = 0
+
+
+class Wait(Edge, kw_only=True):
+    """An edge of a cycle, and under which failures it is there."""
+
+    towards: str | None
+    failed: list[tuple[str, str]]
+    change: bool
+
+
+class Report(msgspec.Struct):
+    """What the simulator found."""
+
+    ports: int
+    turns: int
+    pausing: int
+    elided: int
+    elided_turns: list[Edge]
+    components: list[int]
+    circle: list[Wait]
+    alone: bool
+    edges: list[Edge]
+
 
 Progress = Callable[[int, int], None]
 
@@ -111,10 +152,10 @@ class Deadlock:
     def is_acyclic(self) -> bool:
         return not self.components
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Returns what `backwater deadlock --json` prints."""
 
-        def turn(turn: Turn) -> dict[str, Any]:
+        def turn(turn: Turn) -> dict[str, object]:
             return {"turn": turn.names, "by": turn.by, "share": turn.share}
 
         return {
@@ -146,7 +187,7 @@ class Deadlock:
 
 
 def search(
-    scenario: dict[str, Any], failures: str = "0", *, seconds: float = SECONDS, progress: Progress | None = None
+    scenario: Scenario, failures: str = "0", *, seconds: float = SECONDS, progress: Progress | None = None
 ) -> Deadlock:
     """Looks for cycles in a resolved scenario.
 
@@ -167,34 +208,27 @@ def search(
                 progress(*running.progress())
     finally:
         running.cancel()
-    report = json.loads(found.report())
-    edges = [turn_of(edge) for edge in report["edges"]]
+    report = msgspec.json.decode(found.report(), type=Report)
+    edges = [turn_of(edge) for edge in report.edges]
     free = [edge.table is not None for edge in edges]
-    parts = [edge["component"] for edge in report["edges"]]
+    parts = [edge.component for edge in report.edges]
     from backwater.deadlock.smallest import smallest  # A solver and NumPy: only where something is searched.
 
     least = smallest(found, free, [edge.share for edge in edges], parts, seconds) if edges else None
-    before = [turn_of(turn) for turn in report["elided_turns"]]
+    before = [turn_of(turn) for turn in report.elided_turns]
     elision = None if least is None else Elision([edges[i] for i in least.edges], least.bound, before)
     return Deadlock(
         failures=failures,
-        ports=report["ports"],
-        turns=report["turns"],
-        pausing=report["pausing"],
-        elided=report["elided"],
-        components=report["components"],
-        circle=[
-            Waits(turn_of(wait), wait["towards"], [(a, b) for a, b in wait["failed"]], wait["change"])
-            for wait in report["circle"]
-        ],
-        alone=report["alone"],
+        ports=report.ports,
+        turns=report.turns,
+        pausing=report.pausing,
+        elided=report.elided,
+        components=report.components,
+        circle=[Waits(turn_of(wait), wait.towards, wait.failed, wait.change) for wait in report.circle],
+        alone=report.alone,
         elision=elision,
     )
 
 
-def names_of(turn: dict[str, Any]) -> dict[str, Any]:
-    return {"start": turn["from"], "switch": turn["switch"], "end": turn["to"], "region": turn.get("region")}
-
-
-def turn_of(edge: dict[str, Any]) -> Turn:
-    return Turn(**names_of(edge), by=edge["by"], table=edge["table"], share=edge.get("share", 0.0))
+def turn_of(edge: Edge) -> Turn:
+    return Turn(edge.start, edge.switch, edge.end, edge.by, edge.table, edge.region, edge.share)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.table import Table
 
@@ -13,6 +13,9 @@ from backwater._core import InputError
 from backwater.common.quantities import some
 from backwater.deadlock.search import Deadlock, Elision, Turn, Waits
 from backwater.scenario.toml_text import toml_value
+
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Scenario
 
 SHOWN = 12
 """Most turns, or ports of a cycle, that are listed."""
@@ -93,7 +96,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def scenario_text(base: Path, command: str, scenarios: list[dict[str, Any]], found: list[Deadlock], place: Path) -> str:
+def scenario_text(base: Path, command: str, scenarios: list[Scenario], found: list[Deadlock], place: Path) -> str:
     """Returns the text of a scenario at `place` that extends `base` and elides the turns.
 
     # Errors
@@ -111,7 +114,7 @@ def scenario_text(base: Path, command: str, scenarios: list[dict[str, Any]], fou
                 "other settings that select runs with the same turns"
             )
     own: dict[str, list[list[str]]] = {}
-    regions = [dict(region) for region in first.get("region", [])]
+    regions = [cast(dict[str, Any], dict(region)) for region in first.get("region", [])]
     changed = False
     for _, one in tables:
         for (region, table), turns in one.tables().items():

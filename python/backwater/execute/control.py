@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from backwater._core import InputError
 from backwater.common.arrays import np
+from backwater.common.values import Value
 from backwater.scenario.units import Bytes, Duration, spelled
 
 EVENTS = ("on_ack", "on_cnp", "on_missed", "on_timeout", "on_timer")
@@ -228,7 +229,7 @@ class Bound:
         return made[0], made[1], made[2]
 
 
-def keys_of(control: RateControl) -> dict[str, Any]:
+def keys_of(control: RateControl) -> dict[str, Value]:
     """Returns the keys of a scenario that has this control.
 
     # Errors
@@ -237,7 +238,7 @@ def keys_of(control: RateControl) -> dict[str, Any]:
     every = control.every
     if every != "rtt" and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
         raise InputError(f"{type(control).__name__}: every = {every!r}: expected 'rtt', or a number of ACKs from 1 on")
-    keys: dict[str, Any] = {
+    keys: dict[str, Value] = {
         "transport": "callback",
         "callback.name": name_of(control),
         "callback.code": digest_of(control),

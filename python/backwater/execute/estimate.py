@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter, sleep
-from typing import Any
 
 from backwater.execute import sweep
 from backwater.runs.manifest import without_seed
+from backwater.scenario.plan import Plan
 
 TRIAL_S = 0.4
 TRIALS_MAX = 16
@@ -46,20 +46,20 @@ class Estimate:
     memory_mb: float
 
 
-def estimate(plan: dict[str, Any], threads: int | None = None) -> Estimate:
+def estimate(plan: Plan, threads: int | None = None) -> Estimate:
     """Estimates every run of a plan.
 
     It measures this machine's speed on one run of each scheme, with as many at once as later.
     """
     jobs = sweep.jobs_of(plan)
     threads = min(sweep.threads_of(threads), max(1, len(jobs)))
-    most = sorted((job.estimate["memory_mb"] for job in jobs), reverse=True)
+    most = sorted((job.estimate.memory_mb for job in jobs), reverse=True)
     most_mb, together = sweep.memory_together_mb(), 1
     while together < threads and sum(most[: together + 1]) <= most_mb:
         together += 1
     speeds = measured(jobs, together)
     times = {
-        id(job): job.estimate["packet_hops"] / speeds[scheme_of(job)] + PER_RUN_S + PER_FLOW_S * job.estimate["flows"]
+        id(job): job.estimate.packet_hops / speeds[scheme_of(job)] + PER_RUN_S + PER_FLOW_S * job.estimate.flows
         for job in jobs
     }
     groups: dict[str, list[sweep.Job]] = {}
@@ -76,13 +76,12 @@ def estimate(plan: dict[str, Any], threads: int | None = None) -> Estimate:
 
 def row(label: str, jobs: list[sweep.Job], wall_s: float) -> Row:
     """Returns the estimate of all seeds of a run: their time one after the other, and the memory of one."""
-
-    def total(key: str) -> float:
-        return sum(float(job.estimate[key]) for job in jobs)
-
-    memory = max(job.estimate["memory_mb"] for job in jobs)
+    flows = sum(float(job.estimate.flows) for job in jobs)
+    hops = sum(float(job.estimate.packet_hops) for job in jobs)
+    simulated = sum(float(job.estimate.sim_time_ps) for job in jobs)
+    memory = max(job.estimate.memory_mb for job in jobs)
     scheme = jobs[0].scenario["scheme"]
-    return Row(label, scheme, len(jobs), total("flows"), total("packet_hops"), total("sim_time_ps"), memory, wall_s)
+    return Row(label, scheme, len(jobs), flows, hops, simulated, memory, wall_s)
 
 
 def scheme_of(job: sweep.Job) -> tuple[str, str]:

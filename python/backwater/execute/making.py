@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from backwater import _core
 from backwater.common import disk
@@ -16,13 +16,15 @@ from backwater.execute.control import RateControl
 from backwater.execute.store import Store, is_kept, key_of
 from backwater.runs.capture import Wanted as Captured
 from backwater.runs.events import Wanted
-from backwater.runs.manifest import FORMAT
+from backwater.runs.manifest import FORMAT, Manifest, Timing
 from backwater.runs.results import digest_of
 from backwater.runs.writer import Writer, build, is_own
+from backwater.scenario.plan import Plan
 
 if TYPE_CHECKING:
     from backwater.execute.cluster import Cluster
     from backwater.lab.machine import Machine
+    from backwater.scenario.typed import Scenario
 
 RECORDED_TOGETHER = 32
 """Of this many finished runs at most one waits for the next manifest. A manifest names every finished run, so the runs
@@ -36,7 +38,7 @@ class Making:
 
     def __init__(
         self,
-        plan: dict[str, Any],
+        plan: Plan,
         name: str,
         command: str,
         out: Path,
@@ -81,7 +83,7 @@ class Making:
         self._writer = Writer(self.out, scenarios, force=self.force)
         for job in self.jobs:
             if job.label in self.writer.finished:
-                job.take(self.writer.finished[job.label], self.writer.timings.get(job.label, {}))
+                job.take(self.writer.finished[job.label], self.writer.timings.get(job.label))
                 watch.on_found(job)
         self._record()
 
@@ -161,7 +163,7 @@ class Making:
         ended = time.perf_counter()
         self._next_record = ended + (ended - began) / RECORDING_SHARE
 
-    def _timing(self) -> dict[str, Any]:
+    def _timing(self) -> Timing:
         """Writes wall-clock time and memory, which the digest does not cover."""
         done, wall_s = self.done, time.perf_counter() - self._began
         hops = sum(job.summary["packet_hops"] for job in done)
@@ -175,29 +177,29 @@ class Making:
             "runs": [job.timing() for job in done],
         }
 
-    def _manifest(self, *, complete: bool, interrupted: bool) -> dict[str, Any]:
-        done = self.done
-        return {
-            "format": FORMAT,
-            "name": self.name,
-            "description": self.plan["description"],
-            "version": _core.version,
-            "commit": commit(),
-            "build": build(own=any(is_own(run["scenario"]) for run in self.plan["runs"])),
-            "seed": self.plan["runs"][0]["scenario"]["seed"],
-            "scale": self.plan["scale"],
-            "seeds": self.plan["seeds"],
-            "without": self.plan["without"],
-            "configured": self.plan["configured"],
-            "components": self.plan["components"],
-            "digest": digest_of([job.digest for job in done]),
-            "command": self.command,
-            "complete": complete,
-            "interrupted": interrupted,
-            "figure": self.plan["figure"],
-            "expect": self.plan["expect"],
-            "runs": [job.entry() for job in done],
-        }
+    def _manifest(self, *, complete: bool, interrupted: bool) -> Manifest:
+        done, plan = self.done, self.plan
+        return Manifest(
+            format=FORMAT,
+            name=self.name,
+            description=plan.description,
+            version=_core.version,
+            commit=commit(),
+            build=build(own=any(is_own(run.scenario) for run in plan.runs)),
+            seed=plan.runs[0].scenario["seed"],
+            scale=plan.scale,
+            seeds=plan.seeds,
+            without=plan.without,
+            configured=plan.configured,
+            components=plan.components,
+            digest=digest_of([job.digest for job in done]),
+            command=self.command,
+            complete=complete,
+            interrupted=interrupted,
+            figure=plan.figure,
+            expect=plan.expect,
+            runs=[job.entry() for job in done],
+        )
 
 
 def make(
@@ -228,7 +230,7 @@ def make(
         raise
 
 
-def control_of(scenario: dict[str, Any], controls: Mapping[str, RateControl], label: str) -> RateControl | None:
+def control_of(scenario: Scenario, controls: Mapping[str, RateControl], label: str) -> RateControl | None:
     """Returns the control in Python that a scenario names.
 
     # Errors

@@ -15,17 +15,24 @@ import hashlib
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from backwater import _core
 from backwater._core import InputError
 from backwater.common import disk
+from backwater.common.json_files import fitting
 from backwater.compute.running import is_computation
-from backwater.runs.manifest import read_sealed, sealed
+from backwater.runs.manifest import Entry, RunTiming, read_sealed, sealed
 from backwater.runs.run import Run
 from backwater.runs.staging import remove
 from backwater.runs.tables import SCHEMA_VERSION
 from backwater.runs.writer import SCENARIO, build, identity_of, is_own, link_or_copy, text_of
+
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Scenario
 
 NAME = ".store"
 """What it is called beside run directories."""
@@ -34,10 +41,17 @@ STALE_S = 86_400
 """Entries that were begun longer ago than this, nobody is making any more."""
 
 
-def key_of(scenario: dict[str, Any]) -> str:
+def key_of(scenario: Scenario) -> str:
     """Returns the key of a run in the store: SHA-256 in hex."""
     made_by = f"{_core.version} {build(own=is_own(scenario))} {SCHEMA_VERSION}"
     return hashlib.sha256(f"{made_by} {identity_of(scenario)}".encode()).hexdigest()
+
+
+class Stored(msgspec.Struct):
+    """What `run.json` holds."""
+
+    entry: Entry
+    timing: RunTiming
 
 
 class Store:
@@ -59,7 +73,7 @@ class Store:
         with disk.errors(self.place), disk.scratch(standing / NAME):
             pass
 
-    def take(self, key: str, scenario: dict[str, Any], into: Path) -> tuple[Run, dict[str, Any]] | None:
+    def take(self, key: str, scenario: Scenario, into: Path) -> tuple[Run, RunTiming] | None:
         """Copies a run into the directory `into` with the names of `scenario`. Returns it with its timing.
 
         None where it is not in the store, or damaged there: then nothing is left of it.
@@ -69,19 +83,19 @@ class Store:
         """
         held = self.place / key
         try:
-            found = read_sealed(held / RUN)
-            run = Run(into.name, into, {**found["entry"], "label": into.name, "dir": into.name})
-        except (InputError, KeyError, TypeError):
+            found = fitting(held / RUN, read_sealed(held / RUN), Stored)
+        except InputError:
             self.drop(key)
             return None
+        run = Run(into.name, into, replace(found.entry, label=into.name, dir=into.name))
         making = into.with_name(f".{into.name}")
         making.mkdir()
         try:
-            for name in run.entry["files"]:
+            for name in run.entry.files:
                 if name != SCENARIO:
                     link_or_copy(held / name, making / name)
             (making / SCENARIO).write_text(text_of(scenario), encoding="utf-8")
-            run.entry["files"] = {**run.entry["files"], SCENARIO: disk.sha256(making / SCENARIO)}
+            run.entry.files = {**run.entry.files, SCENARIO: disk.sha256(making / SCENARIO)}
             Run(into.name, making, run.entry).verify()
             for path in (making / SCENARIO, making):
                 disk.sync(path)
@@ -93,9 +107,9 @@ class Store:
         except BaseException:
             remove(making)
             raise
-        return run, found["timing"]
+        return run, found.timing
 
-    def put(self, key: str, path: Path, entry: dict[str, Any], timing: dict[str, Any]) -> None:
+    def put(self, key: str, path: Path, entry: Entry, timing: RunTiming) -> None:
         """Adds a run that was written, if the file system allows it."""
         if (self.place / key).exists():
             return
@@ -104,9 +118,9 @@ class Store:
             self._tidy()
             try:
                 making.mkdir(parents=True)
-                for name in entry["files"]:
+                for name in entry.files:
                     link_or_copy(path / name, making / name)
-                (making / RUN).write_text(sealed({"entry": entry, "timing": timing}), encoding="utf-8")
+                (making / RUN).write_text(sealed(Stored(entry, timing)), encoding="utf-8")
                 for made in (making / RUN, making):
                     disk.sync(made)
                 making.rename(self.place / key)
@@ -126,6 +140,6 @@ class Store:
         remove(self.place / key)
 
 
-def is_kept(scenario: dict[str, Any]) -> bool:
+def is_kept(scenario: Scenario) -> bool:
     """Returns whether the store takes such runs. It takes no computations, whose code is not part of the key."""
     return not is_computation(scenario)

@@ -27,8 +27,11 @@ from backwater.compute import running
 from backwater.execute import memory
 from backwater.execute.control import Bound, RateControl
 from backwater.runs import capture, events
+from backwater.runs.manifest import Entry, RunTiming
 from backwater.runs.run import Run
+from backwater.runs.summary import Summary
 from backwater.runs.writer import Shipped, Writer
+from backwater.scenario.plan import Forecast, Params, Plan, Scenario, forecast
 
 if TYPE_CHECKING:
     from backwater.execute.cluster import Cluster, Remote
@@ -54,9 +57,9 @@ class Job:
     """One run of a plan, from waiting until it is written."""
 
     label: str
-    scenario: dict[str, Any]
-    params: dict[str, Any]
-    estimate: dict[str, Any]
+    scenario: Scenario
+    params: Params
+    estimate: Forecast
     state: Literal["waiting", "running", "writing", "done", "skipped"] = "waiting"
     threads: int = 1
     events: events.Wanted | None = None
@@ -68,7 +71,7 @@ class Job:
     run: _core.Run | running.Computing | Remote | LabRun | None = None
     started: float = 0.0
     wall_s: float = 0.0
-    summary: dict[str, Any] = field(default_factory=dict)
+    summary: Summary = field(default_factory=Summary)
     digest: str = ""
     digests: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
@@ -79,12 +82,13 @@ class Job:
     key: str = ""
     """What a store knows it by; equal for runs that are the same under other names."""
 
-    def take(self, run: Run, timing: dict[str, Any]) -> None:
+    def take(self, run: Run, timing: RunTiming | None) -> None:
         """Marks the run as finished before. Its timing is known if it was written."""
         self.state = "done"
-        self.summary, self.files = run.summary, run.entry["files"]
+        self.summary, self.files = run.summary, run.entry.files
         self.digest, self.digests = run.digest, run.digests
-        self.wall_s, self.threads = timing.get("wall_s", 0.0), timing.get("threads", 1)
+        if timing is not None:
+            self.wall_s, self.threads = timing["wall_s"], timing["threads"]
 
     @property
     def cut_short(self) -> bool:
@@ -93,7 +97,7 @@ class Job:
 
     @property
     def expected_hops(self) -> float:
-        return max(1.0, float(self.estimate["packet_hops"]))
+        return max(1.0, float(self.estimate.packet_hops))
 
     @property
     def shown(self) -> str:
@@ -114,31 +118,33 @@ class Job:
         progress = self.run.progress()
         return min(0.99, progress["now_ps"] / max(1, progress["end_ps"]))
 
-    def entry(self) -> dict[str, Any]:
+    def entry(self) -> Entry:
         """Returns the entry of this run in the manifest."""
-        return {
-            "label": self.label,
-            "scheme": self.scenario.get("scheme") or running.kind_of(self.scenario),
-            "params": self.params,
-            "digest": self.digest,
-            "digests": self.digests,
-            "dir": self.label,
-            "complete": bool(self.summary["complete"]),
-            "ending": self.summary["ending"]["why"],
-            "cut_short": self.cut_short,
-            "files": self.files,
-        }
+        return Entry(
+            label=self.label,
+            scheme=self.scenario.get("scheme") or running.kind_of(self.scenario),
+            params=self.params,
+            digest=self.digest,
+            digests=self.digests,
+            dir=self.label,
+            complete=bool(self.summary["complete"]),
+            ending=self.summary["ending"]["why"],
+            cut_short=self.cut_short,
+            files=self.files,
+        )
 
-    def timing(self) -> dict[str, Any]:
+    def timing(self) -> RunTiming:
         hops = self.summary["packet_hops"]
-        return {
+        timing: RunTiming = {
             "label": self.label,
             "wall_s": round(self.wall_s, 4),
             "threads": self.threads,
             "packet_hops": hops,
             "packet_hops_per_s": round(hops / self.wall_s) if self.wall_s > 0 else None,
-            **({"control_calls": self.calls[0], "control_s": round(self.calls[1], 4)} if self.calls[0] else {}),
         }
+        if self.calls[0]:
+            timing |= {"control_calls": self.calls[0], "control_s": round(self.calls[1], 4)}
+        return timing
 
 
 class Watch:
@@ -151,14 +157,13 @@ class Watch:
     def on_done(self, job: Job) -> None: ...
 
 
-def jobs_of(plan: dict[str, Any]) -> list[Job]:
+def jobs_of(plan: Plan) -> list[Job]:
     """Returns the runs of a plan, each with its estimate."""
     jobs = []
-    for planned in plan["runs"]:
-        scenario = planned["scenario"]
-        computed = running.is_computation(scenario)
-        estimate = running.ESTIMATE if computed else json.loads(_core.estimate(json.dumps(scenario)))
-        jobs.append(Job(planned["label"], scenario, planned.get("params", {}), estimate))
+    for planned in plan.runs:
+        computed = running.is_computation(planned.scenario)
+        estimate = running.ESTIMATE if computed else forecast(planned.scenario)
+        jobs.append(Job(planned.label, planned.scenario, planned.params, estimate))
     return jobs
 
 
@@ -371,7 +376,7 @@ class Memory:
 
 
 def estimated_mb(jobs: list[Job]) -> float:
-    return sum(float(job.estimate["memory_mb"]) for job in jobs)
+    return sum(float(job.estimate.memory_mb) for job in jobs)
 
 
 def memory_together_mb() -> float:

@@ -6,7 +6,7 @@ Other transports are refused, because any other mode would be another experiment
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 from backwater._core import InputError
 from backwater.hpcc import units
@@ -16,21 +16,24 @@ from backwater.hpcc.switch_table import port_rates
 from backwater.hpcc.topology import Network
 from backwater.hpcc.units import resolved
 
+if TYPE_CHECKING:
+    from backwater.scenario.typed import DcqcnParams, DctcpParams, Host, HpccParams, PintParams, Scenario, TimelyParams
+
 ACK_BYTES, HPCC_ACK_BYTES = 60, 88
 INT_RATES = {gbps * 10**9 for gbps in (25, 50, 100, 200, 400)}
 """Of links: telemetry there takes any other for the first."""
-CLOCKS = {
+CLOCKS: dict[Literal["alpha_timer", "decrease_interval", "increase_timer"], str] = {
     "alpha_timer": "ALPHA_RESUME_INTERVAL",
     "decrease_interval": "RATE_DECREASE_INTERVAL",
     "increase_timer": "RP_TIMER",
 }
 """Periods of DCQCN."""
-TIMELY: dict[str, float] = {"weight": 0.875, "beta": 0.8, "hyper_after": 5}
-TIMELY_NS = {"t_low": 50_000, "t_high": 500_000, "min_rtt": 20_000}
+TIMELY: dict[Literal["weight", "beta", "hyper_after"], float] = {"weight": 0.875, "beta": 0.8, "hyper_after": 5}
+TIMELY_NS: dict[Literal["t_low", "t_high", "min_rtt"], int] = {"t_low": 50_000, "t_high": 500_000, "min_rtt": 20_000}
 """What TIMELY has there, whatever its files say."""
 
 
-def check(host: dict[str, Any]) -> None:
+def check(host: Host) -> None:
     """Refuses a transport that the files cannot express.
 
     # Errors
@@ -46,16 +49,16 @@ def check(host: dict[str, Any]) -> None:
         raise InputError("host.dctcp.slow_start: true: there is no export of it: expected false")
 
 
-def entries(host: dict[str, Any], network: Network) -> dict[str, str]:
+def entries(host: Host, network: Network) -> dict[str, str]:
     """Returns `CC_MODE` and the keys that it reads."""
     return CONTROLS[host["transport"]](host, network)
 
 
-def line_rate(_host: dict[str, Any], _network: Network) -> dict[str, str]:
+def line_rate(_host: Host, _network: Network) -> dict[str, str]:
     return {"CC_MODE": "0"}
 
 
-def dctcp(host: dict[str, Any], _network: Network) -> dict[str, str]:
+def dctcp(host: Host, _network: Network) -> dict[str, str]:
     own = host["dctcp"]
     return {
         "CC_MODE": "8",
@@ -65,7 +68,7 @@ def dctcp(host: dict[str, Any], _network: Network) -> dict[str, str]:
     }
 
 
-def dcqcn(host: dict[str, Any], _network: Network) -> dict[str, str]:
+def dcqcn(host: Host, _network: Network) -> dict[str, str]:
     own = host["dcqcn"]
     return {
         "CC_MODE": "1",
@@ -79,7 +82,7 @@ def dcqcn(host: dict[str, Any], _network: Network) -> dict[str, str]:
     }
 
 
-def target(own: dict[str, Any]) -> dict[str, str]:
+def target(own: HpccParams | PintParams) -> dict[str, str]:
     """Returns the keys of target utilisation, which HPCC and PINT share."""
     return {
         "U_TARGET": repr(own["utilization"]),
@@ -88,7 +91,7 @@ def target(own: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def hpcc(host: dict[str, Any], network: Network) -> dict[str, str]:
+def hpcc(host: Host, network: Network) -> dict[str, str]:
     own = host["hpcc"]
     return {
         "CC_MODE": "3",
@@ -101,7 +104,7 @@ def hpcc(host: dict[str, Any], network: Network) -> dict[str, str]:
     }
 
 
-def pint(host: dict[str, Any], _network: Network) -> dict[str, str]:
+def pint(host: Host, _network: Network) -> dict[str, str]:
     own = host["pint"]
     return {
         "CC_MODE": "10",
@@ -112,7 +115,7 @@ def pint(host: dict[str, Any], _network: Network) -> dict[str, str]:
     }
 
 
-def timely(host: dict[str, Any], _network: Network) -> dict[str, str]:
+def timely(host: Host, _network: Network) -> dict[str, str]:
     own = host["timely"]
     return {
         "CC_MODE": "7",
@@ -122,7 +125,7 @@ def timely(host: dict[str, Any], _network: Network) -> dict[str, str]:
     }
 
 
-def rates(own: dict[str, Any]) -> dict[str, str]:
+def rates(own: DctcpParams | DcqcnParams | HpccParams | PintParams | TimelyParams) -> dict[str, str]:
     """Returns the keys that rate-based controls share."""
     return {
         "MIN_RATE": units.ns3_rate(resolved(own["min_rate"])),
@@ -131,7 +134,7 @@ def rates(own: dict[str, Any]) -> dict[str, str]:
     }
 
 
-CONTROLS: dict[str, Callable[[dict[str, Any], Network], dict[str, str]]] = {
+CONTROLS: dict[str, Callable[[Host, Network], dict[str, str]]] = {
     "line-rate": line_rate,
     "window": line_rate,
     "dctcp": dctcp,
@@ -143,7 +146,7 @@ CONTROLS: dict[str, Callable[[dict[str, Any], Network], dict[str, str]]] = {
 """By transport."""
 
 
-def window(host: dict[str, Any], base_bdp_bytes: int, notes: list[str]) -> dict[str, str]:
+def window(host: Host, base_bdp_bytes: int, notes: list[str]) -> dict[str, str]:
     """Returns the keys of the window: whether flows have one, and which base BDP sets it."""
     transport, asked = host["transport"], host.get("window", "bdp")
     sized = asked not in ("none", "bdp", "base-bdp", "pair-bdp")
@@ -155,12 +158,12 @@ def window(host: dict[str, Any], base_bdp_bytes: int, notes: list[str]) -> dict[
     return {"HAS_WIN": str(int(windowed)), "GLOBAL_T": str(int(asked != "pair-bdp"))}
 
 
-def ack_bytes(host: dict[str, Any]) -> int:
+def ack_bytes(host: Host) -> int:
     """Returns the bytes of an ACK in that simulator, with the telemetry that it returns."""
     return HPCC_ACK_BYTES if host["transport"] == "hpcc" else ACK_BYTES
 
 
-def differences(scenario: dict[str, Any], network: Network) -> list[str]:
+def differences(scenario: Scenario, network: Network) -> list[str]:
     """Returns notes on settings that the entries cannot express."""
     transport = scenario["host"]["transport"]
     if transport == "dcqcn":
@@ -172,7 +175,7 @@ def differences(scenario: dict[str, Any], network: Network) -> list[str]:
     return hpcc_differences(scenario, network) if transport == "hpcc" else []
 
 
-def dcqcn_differences(own: dict[str, Any]) -> list[str]:
+def dcqcn_differences(own: DcqcnParams) -> list[str]:
     notes = []
     if own["alpha"] != 1:
         notes.append(f"host.dcqcn.alpha is {own['alpha']}: there 1")
@@ -183,7 +186,7 @@ def dcqcn_differences(own: dict[str, Any]) -> list[str]:
     return notes
 
 
-def timely_differences(own: dict[str, Any]) -> list[str]:
+def timely_differences(own: TimelyParams) -> list[str]:
     notes = [f"host.timely.{key} is {own[key]}: there {TIMELY[key]}" for key in TIMELY if own[key] != TIMELY[key]]
     times = [key for key in TIMELY_NS if resolved(own[key]) != 1000 * TIMELY_NS[key]]
     notes += [f"host.timely.{key} is {own[key]}: there {units.toml_time(TIMELY_NS[key])}" for key in times]
@@ -192,7 +195,7 @@ def timely_differences(own: dict[str, Any]) -> list[str]:
     return notes
 
 
-def pint_differences(scenario: dict[str, Any]) -> list[str]:
+def pint_differences(scenario: Scenario) -> list[str]:
     own = scenario["host"]["pint"]
     notes = unpaced("pint", scenario)
     if resolved(own["pint_bytes"]) != PINT_BYTES:
@@ -200,13 +203,13 @@ def pint_differences(scenario: dict[str, Any]) -> list[str]:
     return notes
 
 
-def unpaced(table: str, scenario: dict[str, Any]) -> list[str]:
+def unpaced(table: Literal["pint", "hpcc"], scenario: Scenario) -> list[str]:
     """Returns a note if that simulator spaces packets differently after a change of rate."""
     same = scenario["host"][table]["paced"] or scenario["conventions"]["time"] == "whole-ns"
     return [] if same else [f"host.{table}.paced: there a change of rate moves the packet that waits all the same"]
 
 
-def hpcc_differences(scenario: dict[str, Any], network: Network) -> list[str]:
+def hpcc_differences(scenario: Scenario, network: Network) -> list[str]:
     own = scenario["host"]["hpcc"]
     notes = []
     if own["reacts"] == "per-ack":

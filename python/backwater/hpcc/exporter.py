@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from backwater import _core
 from backwater._core import InputError
@@ -27,6 +27,11 @@ from backwater.hpcc.switch_table import K_MAX_KB, default_k, port_rates
 from backwater.hpcc.topology import Link, Network
 from backwater.hpcc.units import resolved
 from backwater.runs.tables import NULL_U64, NUMPY
+from backwater.scenario.network import Network as Graph
+from backwater.scenario.network import network as graph_of
+
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Fault, Scenario
 
 ORIGIN_NS = 2 * 10**9
 """Where time starts there, if the scenario does not say."""
@@ -77,7 +82,7 @@ class Exported:
     summary: str = ""
 
 
-def read(scenario: dict[str, Any]) -> Exported:
+def read(scenario: Scenario) -> Exported:
     """Makes the files of a resolved scenario.
 
     # Errors
@@ -86,7 +91,7 @@ def read(scenario: dict[str, Any]) -> Exported:
     exported = Exported()
     notes = exported.notes
     control.check(scenario["host"])
-    core = json.loads(_core.network(json.dumps(scenario)))
+    core = graph_of(scenario)
     network = as_network(scenario, core, notes)
     origin_ns = resolved(scenario["run"].get("origin", "0 s")) // 1000 or ORIGIN_NS
     listed = read_flows(scenario, core, origin_ns, notes)
@@ -125,27 +130,27 @@ def write(exported: Exported, place: Path, *, force: bool) -> None:
                 (partial / name).replace(place / name)
 
 
-def as_network(scenario: dict[str, Any], core: dict[str, Any], notes: list[str]) -> Network:
+def as_network(scenario: Scenario, core: Graph, notes: list[str]) -> Network:
     """Returns the network with the node numbers of that simulator.
 
     Links keep the declared order, or that of the graph.
     """
-    nodes = core["nodes"]
-    ids = [node["id"] for node in nodes]
+    nodes = core.nodes
+    ids = [node.id for node in nodes]
     if sorted(ids) != list(range(len(ids))):
         raise InputError(
             f"topology.ids: {ids[0]}, {ids[1]}, ...: expected each number from 0 to {len(ids) - 1} once, as that "
             "simulator numbers nodes; leave ids out for that"
         )
     if scenario["topology"]["kind"] == "graph":
-        number = {node["name"]: node["id"] for node in nodes}
+        number = {node.name: node.id for node in nodes}
         declared = scenario["topology"]["links"]
         ends = [(number[link["ends"][0]], number[link["ends"][1]]) for link in declared]
         rates, delays = [resolved(link["rate"]) for link in declared], [resolved(link["delay"]) for link in declared]
     else:
-        ends = [(ids[link["a"]], ids[link["b"]]) for link in core["links"]]
-        rates, delays = ([link[key] for link in core["links"]] for key in ("rate_bps", "delay_ps"))
-    named = {node["name"]: node["id"] for node in nodes}
+        ends = [(ids[link.a], ids[link.b]) for link in core.links]
+        rates, delays = [link.rate_bps for link in core.links], [link.delay_ps for link in core.links]
+    named = {node.name: node.id for node in nodes}
     own, _ = losses(scenario, len(ends))
     loss = {frozenset(named[end] for end in fault["link"]): fault["loss"] for fault in own}
     if any(fault["common"] for fault in own):
@@ -159,11 +164,11 @@ def as_network(scenario: dict[str, Any], core: dict[str, Any], notes: list[str])
         links.append(Link(a, b, rate, delay_ps // 1000, loss.get(frozenset((a, b)), 0.0)))
     if any(delay_ps % 1000 for delay_ps in delays):
         notes.append("link delays are cut off to whole nanoseconds")
-    switches = [node["id"] for node in nodes if not node["host"]]
+    switches = [node.id for node in nodes if not node.host]
     return Network(Path("topology.txt"), "HPCC", len(nodes), switches, links)
 
 
-def losses(scenario: dict[str, Any], links: int) -> tuple[list[dict[str, Any]], float]:
+def losses(scenario: Scenario, links: int) -> tuple[list[Fault], float]:
     """Returns the links with an error rate of their own, and the common rate of all others, which may be 0."""
     lossy = [fault for fault in scenario["fault"] if fault["loss"] > 0]
     common = [fault for fault in lossy if fault["common"]]
@@ -172,9 +177,9 @@ def losses(scenario: dict[str, Any], links: int) -> tuple[list[dict[str, Any]], 
     return [fault for fault in lossy if not fault["common"]], common[0]["loss"]
 
 
-def read_flows(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, notes: list[str]) -> list[Flow]:
+def read_flows(scenario: Scenario, core: Graph, origin_ns: int, notes: list[str]) -> list[Flow]:
     """Returns every flow that a run would start, with start times in whole nanoseconds."""
-    ids = [node["id"] for node in core["nodes"]]
+    ids = [node.id for node in core.nodes]
     several = by_group(scenario)
     listed: list[Flow] = []
     endless, rounded = 0, False
@@ -206,7 +211,7 @@ def read_flows(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, n
     return listed
 
 
-def by_group(scenario: dict[str, Any]) -> bool:
+def by_group(scenario: Scenario) -> bool:
     """Returns whether each priority has its own queue, like the priority groups of that simulator."""
     return bool(scenario["switch"]["assignment"] == "class")
 
@@ -221,7 +226,7 @@ def shifted(listed: list[Flow]) -> list[Flow]:
     return [flow._replace(group=flow.group + 1) for flow in listed]
 
 
-def drawn(scenario: dict[str, Any]) -> Iterator[tuple[int, int, int, int, int, int]]:
+def drawn(scenario: Scenario) -> Iterator[tuple[int, int, int, int, int, int]]:
     """Yields arrival, source, destination, bytes, port and priority of each flow."""
     for columns in _core.flows(json.dumps(scenario), ROWS):
         arrays = {name: np.frombuffer(data, NUMPY[kind]).tolist() for name, (kind, data) in columns.items()}
@@ -229,16 +234,14 @@ def drawn(scenario: dict[str, Any]) -> Iterator[tuple[int, int, int, int, int, i
         yield from zip(*(arrays[key] for key in keys), strict=True)
 
 
-def config_text(
-    scenario: dict[str, Any], core: dict[str, Any], network: Network, origin_ns: int, notes: list[str]
-) -> str:
+def config_text(scenario: Scenario, core: Graph, network: Network, origin_ns: int, notes: list[str]) -> str:
     host, run = scenario["host"], scenario["run"]
     duration_ns = resolved(run["duration"]) // 1000
     stop_ns = origin_ns + int(resolved(run["duration"]) * run["drain"]) // 1000
     marks, maps = thresholds(scenario, network, notes)
     entries = {
         **control.entries(host, network),
-        **control.window(host, core["base_bdp_bytes"], notes),
+        **control.window(host, core.base_bdp_bytes, notes),
         "PACKET_PAYLOAD_SIZE": str(resolved(host["payload"])),
         "L2_ACK_INTERVAL": str(resolved(host["ack_from"])),
         "L2_CHUNK_SIZE": str(resolved(host["ack_chunk"])),
@@ -255,7 +258,7 @@ def config_text(
     return "".join(f"{key} {value}\n" for key, value in (ALWAYS | entries).items())
 
 
-def thresholds(scenario: dict[str, Any], network: Network, notes: list[str]) -> tuple[bool, dict[str, str]]:
+def thresholds(scenario: Scenario, network: Network, notes: list[str]) -> tuple[bool, dict[str, str]]:
     """Returns whether switches mark, and the three threshold maps, which the simulator always needs."""
     ecn = scenario["switch"].get("ecn")
     table: dict[int, tuple[int, int, float]] = {}
@@ -289,9 +292,9 @@ def buffer_mib(buffer: str, notes: list[str]) -> int:
     return mib
 
 
-def link_down(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, stop_ns: int, notes: list[str]) -> str:
+def link_down(scenario: Scenario, core: Graph, origin_ns: int, stop_ns: int, notes: list[str]) -> str:
     """Returns the link that fails. The simulator allows one, after 2 s, for good."""
-    number = {node["name"]: node["id"] for node in core["nodes"]}
+    number = {node.name: node.id for node in core.nodes}
     written = "0 0 0"
     limits = "a link there goes down once, for good, whole microseconds after 2 s, and only one"
     for fault in scenario["fault"]:
@@ -306,7 +309,7 @@ def link_down(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, st
     return written
 
 
-def differences(scenario: dict[str, Any], network: Network) -> list[str]:
+def differences(scenario: Scenario, network: Network) -> list[str]:
     """Returns notes on settings that the files cannot express."""
     switch, host, conventions = scenario["switch"], scenario["host"], scenario["conventions"]
     notes = []
@@ -325,9 +328,9 @@ def differences(scenario: dict[str, Any], network: Network) -> list[str]:
         notes.append("switch.symmetric_ecmp: paths there differ by direction")
     if switch["load_balancing"] != "flow":
         notes.append("switch.load_balancing: a flow there has one path")
-    for key, there in (("header", HEADER_BYTES), ("ack", control.ack_bytes(host))):
-        if resolved(host[key]) != there:
-            notes.append(f"host.{key} is {host[key]}: there {there} B")
+    for key, value, there in (("header", host["header"], HEADER_BYTES), ("ack", host["ack"], control.ack_bytes(host))):
+        if resolved(value) != there:
+            notes.append(f"host.{key} is {value}: there {there} B")
     if resolved(host["delay"]):
         notes.append("host.delay: hosts there answer at once")
     if host["recovery"] != "go-back-n":
@@ -346,6 +349,6 @@ def differences(scenario: dict[str, Any], network: Network) -> list[str]:
         notes.append(
             "conventions.down_queues: there what waited for a link that fails stays charged, and pauses may never end"
         )
-    if {key: conventions[key] for key in CONVENTIONS} != CONVENTIONS:
+    if any(conventions.get(key) != value for key, value in CONVENTIONS.items()):
         notes.append('the simulator\'s own conventions: with compat = "hpcc-sim" a run here has them too')
     return notes

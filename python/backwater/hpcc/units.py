@@ -98,7 +98,7 @@ SCENARIO = {
 }
 
 
-def resolved(text: str) -> int:
+def resolved(text: str | float) -> int:
     """Returns a quantity of a resolved scenario, in picoseconds, bytes or bit/s."""
-    value, unit = text.split()
+    value, unit = str(text).split()
     return int(value) * SCENARIO[unit]

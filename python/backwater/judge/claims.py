@@ -22,16 +22,20 @@ A run whose load is not what was asked, beyond what chance explains, fails every
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from backwater._core import InputError
+from backwater.common.values import Table
 from backwater.judge import settled, words
-from backwater.judge.context import Context, Runs, leaves_of
+from backwater.judge.context import NAMING, Context, Runs, leaves_of
 from backwater.judge.kinds import KINDS, Check, Expectation, is_never, most_of, nothing, parts_of, position
 from backwater.judge.measured import LEAVES
+from backwater.runs.manifest import Params
 from backwater.runs.results import Results
+from backwater.runs.verdicts import Claim
+from backwater.scenario.claims import Figure, Selectors
 
 VERDICTS = ("pass", "part", "direction", "fail", "undecided", "unsettled", "vacuous", "fact", "refers", "not-run")
 DEFAULT_SCALES = ("quick", "paper")
@@ -56,15 +60,15 @@ class Judge:
 
     def __init__(self, results: Results) -> None:
         self.runs = Runs(results)
-        self.scale: str = results.manifest["scale"]
-        self.lacking: dict[str, str] = results.manifest.get("without") or {}
+        self.scale: str = results.manifest.scale
+        self.lacking: dict[str, str] = results.manifest.without or {}
         """Variants, and those that lack what they are credited for."""
-        self.configured: dict[str, str] = results.manifest.get("configured") or {}
+        self.configured: dict[str, str] = results.manifest.configured or {}
         """Variants with the parameters of a paper's text, and those with its authors' public configuration."""
-        self.components: dict[str, dict[str, str]] = results.manifest.get("components") or {}
+        self.components: dict[str, dict[str, str]] = results.manifest.components or {}
         """Variants, and for each component of theirs the variant that lacks it alone."""
 
-    def row(self, expectation: Expectation) -> dict[str, Any]:
+    def row(self, expectation: Expectation) -> Claim:
         """Returns the row of a claim: its text, its measurements and its verdict."""
         written = self.judged(expectation, {})
         configured = self.replaced(expectation, self.configured)
@@ -85,7 +89,14 @@ class Judge:
             "amended": expectation.get("amended", []),
             "note": expectation.get("note", ""),
             "checks": [
-                {key: value for key, value in vars(check).items() if key not in ("reads", "seeds")}
+                {
+                    "at": check.at,
+                    "measured": check.measured,
+                    "text": check.text,
+                    "verdict": check.verdict,
+                    "low": check.low,
+                    "high": check.high,
+                }
                 for check in written.checks
             ],
         }
@@ -201,15 +212,15 @@ class Places:
                 yield ", ".join(names), Context(self.runs, points, selectors, self.instead)
 
 
-def of(results: Results) -> list[dict[str, Any]]:
+def of(results: Results) -> list[Claim]:
     """Returns the judged claims of a run directory. For an older format it returns the stored verdicts."""
-    expected = results.manifest.get("expect")
+    expected = results.manifest.expect
     if expected is None:
         return results.judged
     return evaluate(expected, results) if expected else []
 
 
-def evaluate(expect: list[Expectation], results: Results) -> list[dict[str, Any]]:
+def evaluate(expect: list[Expectation], results: Results) -> list[Claim]:
     """Judges each claim and returns a row for it.
 
     The reader of scenarios has checked what is asked; what a run cannot answer is `not-run`, with the reason.
@@ -250,22 +261,23 @@ def beside(verdict: str, without: str) -> str:
 def variants_of(expectation: Expectation) -> set[str]:
     """Returns the variants that an expectation names."""
     leaves = [leaf for part in parts_of(expectation) for leaf in leaves_of(part)]
-    keys = ("variant", "active_flows_distance")
-    named = {leaf[key] for leaf in [expectation, *leaves] for key in keys if key in leaf}
-    named.update(expectation.get("order", []), expectation.get("each", {}).get("variant", []))
+    named = {leaf[key] for leaf in leaves for key in NAMING if key in leaf}
+    named.update([expectation["variant"]] if "variant" in expectation else [])
+    named.update(expectation.get("order", []), map(str, expectation.get("each", {}).get("variant", [])))
     return named.union(*expectation.get("chains", []))
 
 
 def only_lacking(results: Results) -> set[str]:
     """Returns variants that only serve as a comparison: no claim names them, and they have no published values."""
     manifest = results.manifest
-    expected = manifest.get("expect") or []
-    lacking = set((manifest.get("without") or {}).values()).union(
+    figure: Figure = manifest.figure or {}
+    expected = manifest.expect or []
+    lacking = set((manifest.without or {}).values()).union(
         *(one.get("without", {}).values() for one in expected),
-        *(parts.values() for parts in (manifest.get("components") or {}).values()),
+        *(parts.values() for parts in (manifest.components or {}).values()),
     )
     named = set().union(*map(variants_of, expected))
-    return lacking - named - {point["variant"] for point in (manifest.get("figure") or {}).get("published", [])}
+    return lacking - named - {point["variant"] for point in figure.get("published", [])}
 
 
 def asked_of(expectation: Expectation) -> dict[str, set[str]]:
@@ -275,7 +287,7 @@ def asked_of(expectation: Expectation) -> dict[str, set[str]]:
     for leaf in (leaf for part in parts_of(expectation) for leaf in leaves_of(part)):
         for kind in LEAVES:
             if kind in leaf or kind in each:
-                asked.setdefault(kind, set()).update([leaf[kind]] if kind in leaf else each[kind])
+                asked.setdefault(kind, set()).update([leaf[kind]] if kind in leaf else map(str, each[kind]))
     return asked
 
 
@@ -288,12 +300,12 @@ def tells_apart(key: str, expectation: Expectation) -> bool:
     return bool(each) if key == "variant" else key not in ("summary", "scenario") or len(each[key]) > 1
 
 
-def lets_through(where: dict[str, Any], point: dict[str, Any]) -> bool:
+def lets_through(where: Table, point: Params) -> bool:
     for key, wanted in where.items():
         if key not in point:
             continue
         value = point[key]
-        if isinstance(wanted, dict):
+        if isinstance(wanted, Mapping):
             low, high = wanted.get("min", value), wanted.get("max", value)
             if not position(low) <= position(value) <= position(high):
                 return False
@@ -302,8 +314,8 @@ def lets_through(where: dict[str, Any], point: dict[str, Any]) -> bool:
     return True
 
 
-def combinations(e: Expectation) -> list[dict[str, Any]]:
+def combinations(e: Expectation) -> list[Selectors]:
     """Returns every combination of the `each` lists, together with the expectation's own variant."""
     each = e.get("each", {})
-    own = {"variant": e["variant"]} if "variant" in e else {}
+    own: Selectors = {"variant": e["variant"]} if "variant" in e else {}
     return [own | dict(zip(each, values, strict=True)) for values in itertools.product(*each.values())]

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, Literal
 
 from backwater._core import InputError
 from backwater.judge import courses, estimate
 from backwater.judge.estimate import Estimate
 from backwater.judge.measured import Measured, NoData, fill
 from backwater.judge.settled import Course
+from backwater.runs.manifest import Params, variant_of
 from backwater.runs.results import Results
 from backwater.runs.run import Run
+from backwater.scenario.claims import Arithmetic, Expression, Leaf, Selectors
 
 Point = tuple[tuple[str, Any], ...]
-Expression = Any
-Read = tuple[dict[str, Any], tuple[Point, ...]]
+Read = tuple[Leaf, tuple[Point, ...]]
 """A measurement, and the points over which its mean is taken."""
 
-ARITHMETIC = ("product", "quotient", "sum", "difference")
+ARITHMETIC: tuple[Arithmetic, ...] = ("product", "quotient", "sum", "difference")
+NAMING: tuple[Literal["variant", "active_flows_distance"], ...] = ("variant", "active_flows_distance")
+"""Keys of a measurement that name a variant."""
 SEED = "seed"
 """Runs that differ in nothing else are one measurement."""
 
@@ -47,7 +50,7 @@ class Context:
 
     runs: Runs
     points: tuple[Point, ...]
-    selectors: dict[str, Any]
+    selectors: Selectors
     instead: dict[str, str]
     """Variants whose place others take: what is credited, and what lacks it."""
     reads: list[Read] | None = None
@@ -65,7 +68,7 @@ class Context:
         leaf = fill(expression, {**self.selectors, **selectors})
         if "variant" not in leaf:
             raise InputError(f"value {expression}: names no variant")
-        for key in ("variant", "active_flows_distance"):
+        for key in NAMING:
             if key in leaf:
                 leaf[key] = self.instead.get(leaf[key], leaf[key])
         if self.reads is not None:
@@ -121,19 +124,19 @@ class Runs:
     def __init__(self, results: Results, *, any_load: bool = False) -> None:
         results.verify()  # Later an `InputError` says that a run has nothing of a name, which is no error.
         self.any_load = any_load
-        fixed = (results.manifest.get("seeds") or {}).get("fixed")
+        fixed = (results.manifest.seeds or {}).get("fixed")
         self.exact = bool(fixed) or all(run.summary.get("exact") for run in results.runs)
         """One seed is part of the set-up, or nothing is drawn."""
         self.runs: dict[tuple[str, Point], Run] = {}
         for run in results.runs:
             if run.ending != "interrupted":
-                self.runs[run.params.get("variant", run.label), point_of(run)] = run
+                self.runs[variant_of(run.params, run.label), point_of(run)] = run
         self.points = list(dict.fromkeys(point_of(run) for run in results.runs))
         self.measured = Measured()
 
-    def measure(self, leaf: dict[str, Any], points: tuple[Point, ...]) -> float:
+    def measure(self, leaf: Leaf, points: tuple[Point, ...]) -> float:
         """Returns the mean of a measurement over the points, or its standard deviation if `spread` is set."""
-        leaf = dict(leaf)
+        leaf = leaf.copy()
         spread = leaf.pop("spread", None)
         values = []
         for point in points:
@@ -146,26 +149,27 @@ class Runs:
             raise NeedsSeveral("one point has no deviation")
         return stdev(values) if spread else fmean(values)
 
-    def measure_at(self, leaf: dict[str, Any], point: Point) -> float:
+    def measure_at(self, leaf: Leaf, point: Point) -> float:
         leaf, runs = self.runs_of(leaf, point)
         if "scenario" not in leaf and not self.any_load:
             for run in runs:
                 check_load(run)
         return self.measured.of(runs, leaf)
 
-    def courses(self, leaf: dict[str, Any], points: tuple[Point, ...]) -> list[Course]:
+    def courses(self, leaf: Leaf, points: tuple[Point, ...]) -> list[Course]:
         """Returns how a measurement goes over time in each of its runs; empty if it does not depend on their length."""
-        leaf = {key: value for key, value in leaf.items() if key != "spread"}
+        leaf = leaf.copy()
+        leaf.pop("spread", None)
         found = []
         for point in points:
             at, runs = self.runs_of(leaf, point)
             found += [self.measured.ask([run], at, courses.course, None) for run in runs]
         return [course for course in found if course is not None]
 
-    def runs_of(self, leaf: dict[str, Any], point: Point) -> tuple[dict[str, Any], list[Run]]:
+    def runs_of(self, leaf: Leaf, point: Point) -> tuple[Leaf, list[Run]]:
         """Returns a measurement without the other point that it may name, and the runs that it is of."""
         if "at" in leaf:
-            leaf = dict(leaf)
+            leaf = leaf.copy()
             point = tuple(sorted({**dict(point), **leaf.pop("at")}.items()))
         variants = [leaf["variant"], *([leaf["active_flows_distance"]] if "active_flows_distance" in leaf else [])]
         missing = [variant for variant in variants if (variant, point) not in self.runs]
@@ -173,7 +177,7 @@ class Runs:
             raise NotRun(", ".join(missing))
         return leaf, [self.runs[variant, point] for variant in variants]
 
-    def together(self, over: list[str], wanted: Callable[[dict[str, Any]], bool]) -> dict[Point, tuple[Point, ...]]:
+    def together(self, over: list[str], wanted: Callable[[Params], bool]) -> dict[Point, tuple[Point, ...]]:
         """Groups points that differ only in their seed and in the keys `over`. Points without any run are left out."""
         groups: dict[Point, tuple[Point, ...]] = {}
         for point in self.points:
@@ -219,7 +223,7 @@ def is_signed(*expressions: Expression) -> bool:
     return any("difference" in table or "result" in table for table in tables) or (bool(inner) and is_signed(*inner))
 
 
-def leaves_of(expression: Expression) -> Iterator[dict[str, Any]]:
+def leaves_of(expression: Expression) -> Iterator[Leaf]:
     """Yields the measurements of an expression."""
     if isinstance(expression, dict):
         inner = next((expression[name] for name in ARITHMETIC if name in expression), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from backwater.common.arrays import Array, np, pa, pc
 from backwater.common.quantities import as_number
@@ -11,12 +10,19 @@ from backwater.judge import settled
 from backwater.judge.measured import SAMPLED, Columns, NoData, sample_statistic, statistic
 from backwater.judge.settled import Course
 from backwater.runs.run import Run
+from backwater.scenario.claims import Kind, Leaf
 
 RANDOM = ("background", "incast")
 """Workloads whose flows arrive again and again, as long as the run lasts."""
-COLUMNS = {"slowdown": "slowdown", "wait": "wait", "fct": "fct", "fct_ack": "fct_ack", "with_timeout": "timeouts"}
+COLUMNS: dict[Kind, str] = {
+    "slowdown": "slowdown",
+    "wait": "wait",
+    "fct": "fct",
+    "fct_ack": "fct_ack",
+    "with_timeout": "timeouts",
+}
 """Measurements of flows, each with its column."""
-UNTESTED = ("scenario", "result", "injected_within")
+UNTESTED: tuple[Kind, ...] = ("scenario", "result", "injected_within")
 """Measurements that do not depend on how long a network runs."""
 OF_ARRIVALS = ("load[", "flows.counted")
 """Numbers of `summary.json` that the arrivals alone decide."""
@@ -47,7 +53,7 @@ class Times:
     """The later over the earlier half, if bytes in progress were proportional to time since the first arrival."""
 
 
-def course(columns: Columns, runs: list[Run], leaf: dict[str, Any]) -> Course | None:
+def course(columns: Columns, runs: list[Run], leaf: Leaf) -> Course | None:
     """Returns the course of a measurement of the first run; None if it cannot depend on the length of the run.
 
     # Errors

@@ -19,8 +19,7 @@ from backwater.common.quantities import as_number, quantity
 from backwater.judge.context import SEED, UNJUDGED, Context, NotAsAsked, NotRun, Point, Read, arithmetic, is_signed
 from backwater.judge.estimate import Estimate, exact, first_decided, of_share, seeds_to_decide
 from backwater.judge.numbers import between_words, number, told_estimate
-
-Expectation = dict[str, Any]
+from backwater.scenario.claims import Expectation
 
 UP_TO = 1.5
 """An "up to X times" claim holds from X / 1.5 to 1.5 X."""

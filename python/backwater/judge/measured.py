@@ -8,16 +8,17 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, cast
 
 from backwater._core import InputError
 from backwater.common.arrays import Array, np, pa, pc
 from backwater.common.percentiles import FEWEST, rank_of
 from backwater.common.quantities import as_number
 from backwater.runs.run import Run
+from backwater.scenario.claims import Kind, Leaf, Selectors
 
 # Kind of measurement to the selectors it takes.
-LEAVES: dict[str, tuple[str, ...]] = {
+LEAVES: dict[Kind, tuple[str, ...]] = {
     "slowdown": ("class", "sizes"),
     "wait": ("class", "sizes"),
     "fct": ("class", "sizes"),
@@ -39,7 +40,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
 }
 AT_ONCE = 4
 """Runs that are read at once. The columns of each may take hundreds of megabytes."""
-SAMPLED = {
+SAMPLED: dict[Kind, tuple[str, Literal["peer", "mmu"], str]] = {
     "queue": ("queues", "peer", "queued_bytes"),
     "data_queue": ("data_queues", "peer", "queued_bytes"),
     "pool": ("pools", "mmu", "used_bytes"),
@@ -58,13 +59,13 @@ class NoData(Exception):
     """The run has too few flows or samples for a measurement. The text names it."""
 
 
-Question = Callable[["Columns", list[Run], dict[str, Any]], Any]
+Question = Callable[["Columns", list[Run], Leaf], Any]
 """What can be asked of a run's tables."""
-Asked = tuple[list[Run], dict[str, Any], Question]
+Asked = tuple[list[Run], Leaf, Question]
 """A question, about which runs, and of which measurement."""
 
 
-def fill(leaf: dict[str, Any], selectors: dict[str, Any]) -> dict[str, Any]:
+def fill(leaf: Leaf, selectors: Selectors) -> Leaf:
     """Completes a measurement with selectors of `each` that its kind takes, and with the kind if it names none."""
     kinds = [kind for kind in LEAVES if kind in leaf] or [kind for kind in LEAVES if kind in selectors]
     if len(kinds) != 1:
@@ -74,14 +75,14 @@ def fill(leaf: dict[str, Any], selectors: dict[str, Any]) -> dict[str, Any]:
     if unknown:
         raise InputError(f"value {leaf}: {kind} takes no {unknown[0]!r}")
     taken = {key: value for key, value in selectors.items() if key in (kind, *ANYWHERE, *LEAVES[kind])}
-    return taken | leaf
+    return cast(Leaf, taken | leaf)
 
 
 class Measured:
     """Measures runs and remembers the answers. While it listens it only notes the requests, to read each table once."""
 
     def __init__(self) -> None:
-        self.known: dict[str, Any] = {}
+        self.known: dict[str, object] = {}
         """Answers, and the errors instead of one."""
         self.wanted: dict[str, Asked] | None = None
 
@@ -104,7 +105,7 @@ class Measured:
             for answers in pool.map(answered, by_run.values()):
                 self.known |= answers
 
-    def of(self, runs: list[Run], leaf: dict[str, Any]) -> float:
+    def of(self, runs: list[Run], leaf: Leaf) -> float:
         """Measures the first run. A distance is that to the second run.
 
         # Errors
@@ -113,7 +114,7 @@ class Measured:
         value: float = self.ask(runs, leaf, Columns.read, 1.0)
         return value
 
-    def ask(self, runs: list[Run], leaf: dict[str, Any], question: Question, unheard: Any) -> Any:
+    def ask(self, runs: list[Run], leaf: Leaf, question: Question, unheard: Any) -> Any:
         """Answers a question about the runs; `unheard` while it listens."""
         key = repr((question.__name__, [run.label for run in runs], sorted(leaf.items(), key=str)))
         if self.wanted is not None:
@@ -127,9 +128,10 @@ class Measured:
         return answer
 
 
-def answered(questions: dict[str, Asked]) -> dict[str, Any]:
+def answered(questions: dict[str, Asked]) -> dict[str, object]:
     """Answers all questions about one run, and reads its tables once. An answer may be the error instead."""
-    columns, answers = Columns(), {}
+    columns = Columns()
+    answers: dict[str, object] = {}
     for key, (runs, leaf, question) in questions.items():
         try:
             answers[key] = question(columns, runs, leaf)
@@ -149,7 +151,7 @@ class Columns:
         self.times: Any = None
         """When its flows arrived and finished; see `courses.Times`."""
 
-    def read(self, runs: list[Run], leaf: dict[str, Any]) -> float:
+    def read(self, runs: list[Run], leaf: Leaf) -> float:
         run = runs[0]
         if "slowdown" in leaf:
             return statistic(self.chosen(run, leaf, "slowdown"), leaf["slowdown"])
@@ -184,7 +186,7 @@ class Columns:
         path = leaf[kind].replace("[class]", f"[class={leaf.get('class')}]")
         return known(follow(run.summary if kind == "summary" else run.scenario, path), f"{path} in {kind}.json")
 
-    def chosen(self, run: Run, leaf: dict[str, Any], column: str) -> Array:
+    def chosen(self, run: Run, leaf: Leaf, column: str) -> Array:
         """Returns the times of counted flows of a class and a range of sizes.
 
         An unfinished flow counts with its age.
@@ -192,7 +194,7 @@ class Columns:
         keep = self.keep(run, leaf, column)
         return self.flows[column][keep]
 
-    def keep(self, run: Run, leaf: dict[str, Any], column: str) -> Array:
+    def keep(self, run: Run, leaf: Leaf, column: str) -> Array:
         """Returns which counted flows a measurement is of, and reads its column."""
         if not self.flows:
             self.flows = counted_flows(run)
@@ -217,7 +219,7 @@ class Columns:
             self.kept[flow_class, sizes] = keep
         return self.kept[flow_class, sizes]
 
-    def samples(self, run: Run, name: str, key: str, leaf: dict[str, Any]) -> pa.Table:
+    def samples(self, run: Run, name: str, key: str, leaf: Leaf) -> pa.Table:
         """Returns samples of queues or pools of a node, after a time, and if asked of one `peer` or `mmu`."""
         if name not in self.sampled:
             self.sampled[name] = run.table(name)
@@ -229,7 +231,7 @@ class Columns:
         return table
 
 
-def selected(table: pa.Table, leaf: dict[str, Any], *keys: str) -> pa.Table:
+def selected(table: pa.Table, leaf: Leaf, *keys: str) -> pa.Table:
     """Selects rows by the columns that a measurement names: by a number, a name, or a pattern such as `"tor*"`."""
     for key in keys:
         if (wanted := leaf.get(key)) is None:
@@ -345,7 +347,7 @@ def injected_within(sizes: Array, time: str, run: Run) -> float:
     return float((sizes <= round(as_number(time, "injected_within") * rate / 8)).mean())
 
 
-def sum_over_ports(run: Run, leaf: dict[str, Any]) -> float:
+def sum_over_ports(run: Run, leaf: Leaf) -> float:
     """Returns the sum of a column of the table of egress ports."""
     table = selected(run.table("ports"), leaf, "node", "peer")
     if leaf["ports"] not in table.column_names or leaf["ports"] in ("node", "peer"):
@@ -355,7 +357,7 @@ def sum_over_ports(run: Run, leaf: dict[str, Any]) -> float:
     return float(pc.sum(table[leaf["ports"]]).as_py())
 
 
-def over_mmus(run: Run, leaf: dict[str, Any]) -> float:
+def over_mmus(run: Run, leaf: Leaf) -> float:
     """Returns a column of the table of MMUs, added up, or its largest value for the columns in `LARGEST`."""
     table = selected(run.table("mmus"), leaf, "node", "mmu")
     if leaf["mmus"] not in table.column_names or leaf["mmus"] in ("node", "mmu"):
@@ -367,7 +369,7 @@ def over_mmus(run: Run, leaf: dict[str, Any]) -> float:
     return known(value, f"{leaf['mmus']} of MMUs")
 
 
-def mean_pauses(run: Run, leaf: dict[str, Any]) -> float:
+def mean_pauses(run: Run, leaf: Leaf) -> float:
     """Returns the mean of a column of the table of pauses, over samples and ports."""
     column, table = leaf["pauses"], selected(run.table("pauses"), leaf, "node", "peer")
     if column not in ("held", "incast", "other", "orphans", "all"):
@@ -378,12 +380,12 @@ def mean_pauses(run: Run, leaf: dict[str, Any]) -> float:
     return float(pc.sum(table[column]).as_py() / samples)
 
 
-def histogram(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:
+def histogram(run: Run, leaf: Leaf) -> tuple[Array, Array]:
     """Returns the numbers of active flows in rising order, and how many samples have each."""
     return added_up(selected(run.table("active_flows"), leaf, "node", "port"), "flows", "samples of active flows")
 
 
-def shares_of_flows(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:
+def shares_of_flows(run: Run, leaf: Leaf) -> tuple[Array, Array]:
     """Returns percentages of a port's flows that share a queue, in rising order, and how many samples have each."""
     return added_up(
         selected(run.table("sharing"), leaf, "node", "peer"), "percent", "samples of flows that share queues"

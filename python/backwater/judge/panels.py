@@ -6,20 +6,62 @@ show a claim without the mechanism that it credits, are left out, because they w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict, cast
 
 from backwater._core import InputError
 from backwater.common.quantities import quantity
+from backwater.common.values import Table, Value
 from backwater.judge import claims
 from backwater.judge.context import SEED, Context, NotRun, Point, Runs, is_signed, point_of
 from backwater.judge.kinds import bounds
 from backwater.judge.measured import NoData
+from backwater.runs.manifest import Params
 from backwater.runs.results import Results
+from backwater.scenario.claims import Expression, Figure, Published, Wanted
 
 
-def read(results: Results) -> list[dict[str, Any]]:
+class PanelRun(TypedDict, total=False):
+    """A run on a panel: its value with an interval."""
+
+    variant: str
+    point: Params
+    slot: int
+    ideal: bool
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class Shown(TypedDict):
+    """A published value on a panel."""
+
+    variant: str
+    at: Value
+    value: float
+    where: Table
+
+
+class Reference(TypedDict):
+    """A run that the others of a panel are compared with."""
+
+    name: str
+    value: float
+
+
+class Panel(TypedDict, total=False):
+    """A panel: a value of each run, and what was published."""
+
+    label: str
+    better: str | None
+    marks: dict[str, Value]
+    runs: list[PanelRun]
+    published: list[Shown]
+    reference: Reference | None
+
+
+def read(results: Results) -> list[Panel]:
     """Reads the panels: for each its label, the value of each run with its bounds, and the published values."""
-    figure = results.manifest.get("figure") or {}
+    figure: Figure = results.manifest.figure or {}
     published = figure.get("published", [])
     wanted = figure.get("panels") or usual(results)
     if not wanted:
@@ -31,14 +73,14 @@ def read(results: Results) -> list[dict[str, Any]]:
     known = dict.fromkeys((variant, shared_by[point]) for variant, point in judged.runs)
     places = [place for place in known if place[0] not in undrawn]
 
-    def values(expression: Any) -> list[dict[str, float | None]]:
+    def values(expression: Expression) -> list[PanelRun]:
         return [value(judged, expression, variant, points[shared]) for variant, shared in places]
 
     with judged.measured.listening():
         for panel in wanted:
             values(panel["value"])
-    runs = [{"variant": variant, "point": aside(variant, dict(shared))} for variant, shared in places]
-    drawn = [
+    runs: list[PanelRun] = [{"variant": variant, "point": aside(variant, dict(shared))} for variant, shared in places]
+    drawn: list[Panel] = [
         {
             "label": panel["label"],
             "better": better(panel["value"]),
@@ -74,7 +116,7 @@ SUMMARY_HIGHER = ("goodput", "utilisation")
 """Parts of paths into summaries, of numbers of which less or more is better."""
 
 
-def better(expression: Any) -> str | None:
+def better(expression: Expression) -> str | None:
     """`lower` or `higher`; None where neither is better, or nobody says which.
 
     >>> better({"slowdown": "p99"}), better({"product": [1e-9, {"summary": "throughput[class=a].goodput_bps"}]})
@@ -100,7 +142,7 @@ def better(expression: Any) -> str | None:
     return "lower" if LOWER & expression.keys() else None
 
 
-def relative_to(expression: Any) -> str | None:
+def relative_to(expression: Expression) -> str | None:
     """Returns the variant that a quotient divides by."""
     match expression:
         case {"quotient": [_, {"variant": str(variant)}]}:
@@ -108,18 +150,20 @@ def relative_to(expression: Any) -> str | None:
     return None
 
 
-def reference(runs: list[dict[str, Any]], variant: str | None) -> dict[str, Any] | None:
+def reference(runs: list[PanelRun], variant: str | None) -> Reference | None:
     """Returns the value of this variant, if it has one value on the panel."""
     values = [run["value"] for run in runs if run["variant"] == variant]
-    return {"name": variant, "value": values[0]} if len(values) == 1 and values[0] is not None else None
+    if variant is None or len(values) != 1 or values[0] is None:
+        return None
+    return {"name": variant, "value": values[0]}
 
 
-def aside(variant: str, params: dict[str, Any]) -> dict[str, Any]:
+def aside(variant: str, params: Params) -> Params:
     """Returns the point of a run in the sweep without its variant. A swept scheme is a variant."""
     return {key: value for key, value in params.items() if key != "variant" and (key, value) != ("scheme", variant)}
 
 
-def usual(results: Results) -> list[dict[str, Any]]:
+def usual(results: Results) -> list[Wanted]:
     """Returns the panels of a sweep without `[figure]`: slowdowns, goodput, buffers and losses of its first class."""
     swept = {key for run in results.runs for key in run.params} - {"variant", SEED}
     networks = [run for run in results.runs if "results" not in run.summary]
@@ -128,6 +172,9 @@ def usual(results: Results) -> list[dict[str, Any]]:
     first = networks[0].summary["throughput"][0]["class"]
     goodput = f"throughput[class={first}].goodput_bps"
     lost = any(run.summary["loss"]["dropped"] for run in networks)
+    loss: list[Wanted] = [
+        {"label": "share of data packets lost (%)", "value": {"product": [100, {"summary": "loss.share"}]}}
+    ]
     return [
         {"label": "average slowdown", "value": {"slowdown": "mean", "class": first}},
         {"label": "p99 slowdown", "value": {"slowdown": "p99", "class": first}},
@@ -136,11 +183,11 @@ def usual(results: Results) -> list[dict[str, Any]]:
             "value": {"product": [1e-9, {"summary": goodput}]},
         },
         {"label": "p99 of a switch's buffer (MB)", "value": {"product": [1e-6, {"summary": "buffer.p99_bytes"}]}},
-        *([{"label": "share of data packets lost (%)", "value": {"product": [100, {"summary": "loss.share"}]}}] * lost),
+        *(loss if lost else []),
     ]
 
 
-def multiples(panel: dict[str, Any]) -> list[dict[str, Any]]:
+def multiples(panel: Panel) -> list[Panel]:
     """Splits a panel with too many lines: one panel for each value of the swept keys that are not on the axis."""
     runs = panel["runs"]
     varied = [key for key in runs[0]["point"] if len({str(run["point"].get(key)) for run in runs}) > 1]
@@ -148,7 +195,7 @@ def multiples(panel: dict[str, Any]) -> list[dict[str, Any]]:
     rest = [key for key in varied if key != axis]
     if axis is None or not rest:
         return [panel]
-    parts: dict[str, list[dict[str, Any]]] = {}
+    parts: dict[str, list[PanelRun]] = {}
     for run in runs:
         name = ", ".join(f"{key.rpartition('.')[2]} {run['point'].get(key)}" for key in rest)
         point = {key: value for key, value in run["point"].items() if key not in rest}
@@ -156,22 +203,22 @@ def multiples(panel: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**panel, "label": f"{panel['label']}, {name}", "runs": some} for name, some in parts.items()]
 
 
-def is_place(value: Any) -> bool:
+def is_place(value: Value) -> bool:
     """Returns whether a swept value is a number or a quantity, so that it has a place on an axis."""
     return isinstance(value, int | float) or quantity(value) is not None
 
 
-def spread(point: dict[str, Any]) -> list[dict[str, Any]]:
+def spread(point: Published) -> list[Shown]:
     """Yields published points one by one. Several may be written as lists."""
     y, at = point["value"], point.get("at")
-    pairs = zip(at or [], y, strict=True) if isinstance(y, list) else [(at, y)]
+    pairs = zip(cast(list[Value], at or []), y, strict=True) if isinstance(y, list) else [(at, y)]
     return [
         {"variant": point["variant"], "at": one, "value": value, "where": point.get("where", {})}
         for one, value in pairs
     ]
 
 
-def value(judged: Runs, expression: Any, variant: str, points: tuple[Point, ...]) -> dict[str, float | None]:
+def value(judged: Runs, expression: Expression, variant: str, points: tuple[Point, ...]) -> PanelRun:
     try:
         context = Context(judged, points, {}, {})
         measured = context.estimate(lambda at: at.value(expression, variant=variant), signed=is_signed(expression))

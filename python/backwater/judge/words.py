@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from backwater.judge.context import SEED, Point
 from backwater.judge.kinds import UP_TO, Check, position
 from backwater.judge.measured import ANYWHERE, LEAVES
 from backwater.judge.numbers import number
 from backwater.judge.settled import Test, told
+from backwater.scenario.claims import Expectation, Leaf
 
 NAMED = 3
 """So many measurements that have not settled are named; the rest are counted."""
@@ -17,7 +17,7 @@ LISTED = 8
 """If there are more numbers than this, only the least and the most are shown; of orders that hold, first and last."""
 
 
-def expected(e: dict[str, Any]) -> str:
+def expected(e: Expectation) -> str:
     """Returns the condition of an expectation in a few words."""
     kind, band = e["kind"], " (our reading)" if e.get("band") == "ours" else ""
     if kind in ("ratio", "between"):
@@ -83,7 +83,7 @@ def needs(parts: dict[str, str]) -> str:
     return "; ".join(f"{words} {', '.join(names)}" for words, names in told if names)
 
 
-def measurement(leaf: dict[str, Any], points: Sequence[Point]) -> str:
+def measurement(leaf: Leaf, points: Sequence[Point]) -> str:
     """Names a measurement: its variant, what it is, and where in the sweep."""
     kind = next(kind for kind in LEAVES if kind in leaf)
     shared = set(points[0]).intersection(*points[1:])

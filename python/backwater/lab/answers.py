@@ -8,11 +8,12 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 from backwater._core import InputError
 from backwater.common import suggest
 from backwater.lab import control
+from backwater.lab.orders import About, Answer, Question, Reading
 
 OWN = ("mnt", "pid")
 """Namespaces of the lab's process that those who enter a host need, beside that of the host."""
@@ -26,7 +27,7 @@ class Hosts(Protocol):
     def reading(self) -> str: ...
 
 
-def serve(descriptor: int, lab: Hosts, about: dict[str, Any]) -> None:
+def serve(descriptor: int, lab: Hosts, about: About) -> None:
     """Answers at a listening socket from now on. `about` is what a reading says of the lab beside its ports."""
     listener = socket.socket(fileno=descriptor)
     listener.settimeout(None)
@@ -42,7 +43,7 @@ def serve(descriptor: int, lab: Hosts, about: dict[str, Any]) -> None:
     threading.Thread(target=accept, daemon=True).start()
 
 
-def converse(connection: socket.socket, lab: Hosts, about: dict[str, Any]) -> None:
+def converse(connection: socket.socket, lab: Hosts, about: About) -> None:
     """Answers one line after the other, of the lab's own user."""
     with connection, contextlib.suppress(OSError, ValueError):
         if not control.is_ours(connection):
@@ -57,10 +58,11 @@ def converse(connection: socket.socket, lab: Hosts, about: dict[str, Any]) -> No
 
 
 @contextlib.contextmanager
-def answered(question: dict[str, Any], lab: Hosts, about: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[int]]]:
+def answered(question: Question, lab: Hosts, about: About) -> Iterator[tuple[Answer, list[int]]]:
     """Yields the answer, and descriptors that stay open for as long."""
     if question.get("ask") == "reading":
-        yield {**about, **json.loads(lab.reading())}, []
+        reading: Reading = json.loads(lab.reading())
+        yield {**about, **reading}, []
         return
     if question.get("ask") != "enter":
         raise InputError(f"{question.get('ask')}: expected reading or enter")

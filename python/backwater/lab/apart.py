@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from backwater._core import InputError
+from backwater.lab.orders import Watched
 from backwater.runs import capture
 from backwater.runs.capture import Port
 from backwater.runs.events import time_ps
@@ -34,7 +34,7 @@ class Apart:
 
     watchdog: Watchdog | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Watched:
         if self.watchdog is None:
             return {"watchdog": None}
         span_s = self.watchdog.span_ps / 1e12

@@ -24,6 +24,7 @@ from typing import Any
 
 from backwater._core import InputError
 from backwater.common import suggest
+from backwater.lab.orders import Answer, Entered, Question, Reading
 
 NAMES = re.compile(r"@backwater-lab-([0-9]+)-([0-9]+)-([0-9]+)$", re.MULTILINE)
 CREDENTIALS = struct.Struct("3i")
@@ -125,15 +126,24 @@ class Lab:
     ) -> None:
         self.connection.close()
 
-    def ask(self, **question: Any) -> dict[str, Any]:
-        """Returns the answer to a question.
+    def reading(self) -> Reading:
+        """Returns the state of every port a moment ago.
 
         # Errors
-        `Ended` if the lab has ended, and `InputError` if it refuses.
+        `Ended` if the lab has ended.
         """
-        return self.ask_for_descriptors(**question)[0]
+        said: Reading = self._ask({"ask": "reading"})[0]
+        return said
 
-    def ask_for_descriptors(self, **question: Any) -> tuple[dict[str, Any], list[int]]:
+    def enter(self, host: str) -> tuple[Entered, list[int]]:
+        """Returns a host, and descriptors of the namespaces that lead there.
+
+        # Errors
+        `Ended` if the lab has ended, and `InputError` if it has no such host.
+        """
+        return self._ask({"ask": "enter", "host": host})
+
+    def _ask(self, question: Question) -> tuple[Any, list[int]]:
         """Returns the answer to a question, and the descriptors that come with it."""
         descriptors: list[int] = []
         text = b""
@@ -147,13 +157,13 @@ class Lab:
                     raise Ended
         except OSError:
             raise Ended from None
-        answer: dict[str, Any] = json.loads(text)
+        answer = json.loads(text)
         if "refused" in answer:
             raise InputError(answer["refused"])
         return answer, descriptors
 
 
-def answer(connection: socket.socket, said: dict[str, Any], descriptors: list[int]) -> None:
+def answer(connection: socket.socket, said: Answer, descriptors: list[int]) -> None:
     """Sends an answer, with descriptors if there are any."""
     ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
     text = json.dumps(said).encode() + b"\n"

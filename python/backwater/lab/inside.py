@@ -22,7 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from backwater.common import signals
 from backwater.lab import answers, realtime, told
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from backwater import _core
+    from backwater.lab.orders import About, Counts, Ended, Event, Files, Made, Order, ProgramOrder
 
 POLL_S = 0.02
 PROGRESS_S = 0.2
@@ -88,12 +89,12 @@ def answer_signals(answer: Callable[[int, FrameType | None], None]) -> None:
     signals.let_through()
 
 
-def captures_of(asked: dict[str, Any]) -> list[tuple[str, list[tuple[str, int, int]]]]:
+def captures_of(asked: Order) -> Files:
     """Returns the files of captures, each with its ports, as tuples again."""
     return [(file, [(name, node, port) for name, node, port in ports]) for file, ports in asked["captures"]]
 
 
-def flows(asked: dict[str, Any], events: TextIO) -> int:
+def flows(asked: Order, events: TextIO) -> int:
     """Runs the scenario's own flows, and writes the tables of the run into the directory `place`."""
     from backwater import _core
     from backwater.runs import writer
@@ -113,12 +114,11 @@ def flows(asked: dict[str, Any], events: TextIO) -> int:
     outcome = run.outcome()  # Raises if we have a bug. Only then there are no counts.
     assert counts is not None
     writer.write_tables(Path(asked["place"]), json.loads(asked["scenario"]), outcome)
-    made = {"digest": outcome.digest, "digests": outcome.digests(), "summary": outcome.summary()}
-    tell(events, {"made": {**made, "counts": json.loads(counts), "seconds": seconds}})
+    tell(events, {"made": made_of(outcome, json.loads(counts), seconds)})
     return 0
 
 
-def programs(asked: dict[str, Any], events: TextIO) -> int:
+def programs(asked: Order, events: TextIO) -> int:
     """Runs programs until they have ended, or for `for_s` seconds, and reports what the lab has counted."""
     lab = Lab(asked)
     tell(events, {"ready": lab.hosts})
@@ -134,7 +134,7 @@ def programs(asked: dict[str, Any], events: TextIO) -> int:
     return 0
 
 
-def measured(asked: dict[str, Any], events: TextIO) -> int:
+def measured(asked: Order, events: TextIO) -> int:
     """Runs programs for the time of the scenario, and writes the tables of the run into the directory `place`."""
     from backwater.runs import writer
 
@@ -166,7 +166,7 @@ def measured(asked: dict[str, Any], events: TextIO) -> int:
         # Those that run on are ended with the lab, which is no fault of theirs.
         failures = [one.failure() for one in lab.programs + lab.servers]
         complete = time.monotonic() >= window[1] and not lab.stopped
-    rows = []
+    rows: list[Ended] = []
     for number, (one, failure) in enumerate(zip(lab.ended(), failures, strict=True)):
         try:
             found = told.read(results / str(number))
@@ -175,15 +175,25 @@ def measured(asked: dict[str, Any], events: TextIO) -> int:
         rows.append({**one, "failure": failure, "results": found})
     outcome = lab.lab.outcome(complete)
     writer.write_tables(place, json.loads(asked["scenario"]), outcome)
-    made = {"digest": outcome.digest, "digests": outcome.digests(), "summary": outcome.summary()}
-    seconds = time.monotonic() - began
-    tell(events, {"made": {**made, "counts": lab.counts, "seconds": seconds, "programs": rows}})
+    made = made_of(outcome, lab.counts, time.monotonic() - began)
+    tell(events, {"made": {**made, "programs": rows}})
     return 0
 
 
-def answer(asked: dict[str, Any], lab: answers.Hosts) -> None:
+def made_of(outcome: _core.Outcome, counts: Counts, seconds: float) -> Made:
+    """Returns what a run came to."""
+    return {
+        "digest": outcome.digest,
+        "digests": outcome.digests(),
+        "summary": outcome.summary(),
+        "counts": counts,
+        "seconds": seconds,
+    }
+
+
+def answer(asked: Order, lab: answers.Hosts) -> None:
     """Answers other commands at the lab's socket from now on."""
-    about = {
+    about: About = {
         "name": json.loads(asked["scenario"])["name"],
         "divisor": asked["divisor"],
         "own_users": asked["own_users"],
@@ -191,7 +201,7 @@ def answer(asked: dict[str, Any], lab: answers.Hosts) -> None:
     answers.serve(asked["control"], lab, about)
 
 
-def apart(asked: dict[str, Any]) -> _core.Apart | None:
+def apart(asked: Order) -> _core.Apart | None:
     """Returns how switches run as processes, if they are to."""
     wanted = asked["processes"]
     if wanted is None:
@@ -200,11 +210,11 @@ def apart(asked: dict[str, Any]) -> _core.Apart | None:
     return {
         "command": NODE,
         "realtime": asked["realtime"],
-        "watchdog": None if watchdog is None else tuple(watchdog),
+        "watchdog": None if watchdog is None else (watchdog[0], watchdog[1], watchdog[2]),
     }
 
 
-def tell(events: TextIO, event: dict[str, Any]) -> None:
+def tell(events: TextIO, event: Event) -> None:
     events.write(json.dumps(event) + "\n")
     events.flush()
 
@@ -212,7 +222,7 @@ def tell(events: TextIO, event: dict[str, Any]) -> None:
 class Lab:
     """The hosts, the switches, and the programs that run on them."""
 
-    def __init__(self, asked: dict[str, Any], *, measured: bool = False) -> None:
+    def __init__(self, asked: Order, *, measured: bool = False) -> None:
         from backwater import _core
 
         self.asked = asked
@@ -228,7 +238,8 @@ class Lab:
             realtime.use(realtime.THREADS[:1])
         self.servers: list[Program] = []
         self.programs: list[Program] = []
-        self.counts: dict[str, Any] = {}
+        self.counts: Counts
+        """What was counted, when the lab has ended."""
         self.stopped = False
 
     @contextlib.contextmanager
@@ -248,15 +259,16 @@ class Lab:
             yield
         finally:
             self.end(self.programs + self.servers)
-            self.counts = {**json.loads(self.lab.stop()), "congestion_control": self.congestion_control}
+            self.counts = json.loads(self.lab.stop())
+            self.counts["congestion_control"] = self.congestion_control
 
-    def ended(self) -> list[dict[str, Any]]:
+    def ended(self) -> list[Ended]:
         return [one.to_json() for one in self.programs + self.servers]
 
     def stop(self, *_: object) -> None:
         self.stopped = True
 
-    def start(self, one: dict[str, Any], environment: dict[str, str], *, serves: bool) -> Program:
+    def start(self, one: ProgramOrder, environment: dict[str, str], *, serves: bool) -> Program:
         number = [name for name, _ in self.hosts].index(one["host"])
         if self.congestion_control is not None:
             environment = {**environment, told.CONGESTION: self.congestion_control}
@@ -342,10 +354,15 @@ class Program:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
 
-    def to_json(self) -> dict[str, Any]:
-        code = None if self.process is None else self.process.poll()
-        about = {"host": self.host, "command": self.argv, "serves": self.serves}
-        return {**about, "exit_code": code, "failed": self.failed, "failure": self.failure()}
+    def to_json(self) -> Ended:
+        return {
+            "host": self.host,
+            "command": self.argv,
+            "serves": self.serves,
+            "exit_code": None if self.process is None else self.process.poll(),
+            "failed": self.failed,
+            "failure": self.failure(),
+        }
 
 
 def sockets() -> int:

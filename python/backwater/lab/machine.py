@@ -16,14 +16,16 @@ import tempfile
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from backwater import _core
 from backwater._core import InputError
 from backwater.common import disk
 from backwater.common.arrays import pa, pq
+from backwater.lab.orders import Counts, Ended, Event, Lateness, Made, Order, Told, Ways
 from backwater.lab.outside import Options, pace, start, unfaithful
 from backwater.lab.programs import Programs, needs_dctcp
+from backwater.runs.summary import Lab, Summary
 from backwater.runs.writer import Shipped
 
 WHERE = re.compile(r"lab:([0-9]{1,6}(?:\.[0-9]{1,6})?)")
@@ -59,7 +61,7 @@ class LabRun:
         self.tables = self.place / "tables"
         (self.place / "results").mkdir()
         self.tables.mkdir()
-        order: dict[str, Any] = {
+        order: Order = {
             "does": "flows",
             "scenario": scenario_json,
             "divisor": self.pace.divisor,
@@ -67,9 +69,9 @@ class LabRun:
             **replace(options, dctcp=options.dctcp and needs_dctcp(json.loads(scenario_json))).to_json(),
         }
         if programs is not None:
-            spans = {"warm_s": self.pace.warm_s, "run_s": self.pace.run_s}
-            order |= {"does": "measured", "results": str(self.place / "results"), "stdout": STDERR, **spans}
-            order |= programs.to_json()
+            spans: Order = {"warm_s": self.pace.warm_s, "run_s": self.pace.run_s}
+            results = str(self.place / "results")
+            order |= {"does": "measured", "results": results, "stdout": STDERR, **spans, **programs.to_json()}
         self.process, reports = start(order)
         self.at: _core.Progress = {
             "now_ps": 0,
@@ -80,7 +82,7 @@ class LabRun:
             "counted_left": 0,
             "state": "running",
         }
-        self.said: dict[str, Any] = {}
+        self.said: Event = {}
         self.thread = threading.Thread(target=self.hear, args=(reports,), daemon=True)
         self.thread.start()
 
@@ -131,12 +133,12 @@ class LabRun:
             os.close(self.lock)
         return Shipped(made["digest"], made["digests"], json.dumps(self.summary(made)), files, made["seconds"])
 
-    def summary(self, made: dict[str, Any]) -> dict[str, Any]:
+    def summary(self, made: Made) -> Summary:
         """Returns the summary of the simulator's kind, with the part `lab`."""
         counts = made["counts"]
         why = unfaithful(counts, self.pace)
-        late = [one[way] for one in counts["hosts"] for way in ("late_in", "late_out")]
-        part = {
+        late = [late for one in counts["hosts"] for late in (one["late_in"], one["late_out"])]
+        part: Lab = {
             "faithful": why is None,
             "unfaithful_because": why or "",
             "divisor": self.pace.divisor,
@@ -144,12 +146,18 @@ class LabRun:
             "late_p99_s": max(one["p99_s"] for one in late),
             "late_max_s": max(one["max_s"] for one in late),
         }
-        summary: dict[str, Any] = json.loads(made["summary"])
+        summary: Summary = json.loads(made["summary"])
         if "programs" in made:
             summary["throughput"] = []  # The scenario's own flows were not sent.
         else:
             sent = counts["datagrams"]
-            part |= {f"datagrams_{name}": sent[name] for name in ("sent", "received", *WRONG)}
+            part |= {
+                "datagrams_sent": sent["sent"],
+                "datagrams_received": sent["received"],
+                "datagrams_altered": sent["altered"],
+                "datagrams_reordered": sent["reordered"],
+                "datagrams_duplicated": sent["duplicated"],
+            }
         return {**summary, "lab": part}
 
 
@@ -174,16 +182,16 @@ def remove_left() -> None:
                 os.close(left)
 
 
-def refuse_failed(programs: list[dict[str, Any]]) -> None:
+def refuse_failed(programs: list[Ended]) -> None:
     """Refuses a run in which a program failed, with `InputError`."""
     for one in programs:
         if one["failure"] is not None:
             raise InputError(f"{one['host']}: {shlex.join(one['command'])}: {one['failure']}")
 
 
-def results(programs: list[dict[str, Any]]) -> pa.Table:
+def results(programs: list[Ended]) -> pa.Table:
     """Returns what programs have told: a row for each result, and one for each program that told nothing."""
-    nothing = {"about": "", "metric": None, "value": None, "text": None}
+    nothing: Told = {"about": "", "metric": None, "value": None, "text": None}
     rows = [
         {"program": number, "host": one["host"], "command": shlex.join(one["command"]), **found}
         for number, one in enumerate(programs)
@@ -192,29 +200,29 @@ def results(programs: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(rows, PROGRAMS)
 
 
-def lateness(counts: dict[str, Any]) -> pa.Table:
+def lateness(counts: Counts) -> pa.Table:
     """Returns how late frames were, in seconds: a row for each host and direction, and one for our own sender.
 
     Where switches are processes, both ends of each link between them have rows too.
     """
     rows = [
-        {"host": one["host"], "direction": way, "frames": one[f"frames_{way}"], **one[f"late_{way}"]}
+        {"host": one["host"], "direction": way, "frames": frames, **late}
         for one in counts["hosts"]
-        for way in ("in", "out")
+        for way, frames, late in ways(one)
     ]
     rows += [
-        {
-            "host": one["node"],
-            "direction": f"{way}, link with {one['peer']}",
-            "frames": one[f"frames_{way}"],
-            **one[f"late_{way}"],
-        }
+        {"host": one["node"], "direction": f"{way}, link with {one['peer']}", "frames": frames, **late}
         for one in counts["links"]
-        for way in ("in", "out")
+        for way, frames, late in ways(one)
     ]
     if sent := counts.get("datagrams"):
         rows.append({"host": "", "direction": "sender", "frames": sent["sent"], **sent["late"]})
     return pa.Table.from_pylist(rows)
+
+
+def ways(one: Ways) -> list[tuple[str, int, Lateness]]:
+    """Returns both directions: their names, frames and lateness."""
+    return [("in", one["frames_in"], one["late_in"]), ("out", one["frames_out"], one["late_out"])]
 
 
 class Machine:

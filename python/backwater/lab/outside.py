@@ -11,13 +11,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from backwater import _core
 from backwater._core import InputError
 from backwater.common import signals
 from backwater.lab import control
 from backwater.lab.apart import Apart
+from backwater.lab.orders import Counts, Ended, Event, Order
 from backwater.lab.programs import Programs
 from backwater.runs.capture import Port
 
@@ -54,7 +55,7 @@ def pace(scenario: str, rate_bps: float, *, own_flows: bool) -> Pace:
     return Pace(*_core.lab_pace(scenario, round(rate_bps)))
 
 
-def start(order: dict[str, Any]) -> tuple[subprocess.Popen[bytes], TextIO]:
+def start(order: Order) -> tuple[subprocess.Popen[bytes], TextIO]:
     """Starts the lab's own process with an order. Returns it, and its events: a line of JSON each."""
     order_read, order_write = os.pipe()
     report_read, report_write = os.pipe()
@@ -62,7 +63,7 @@ def start(order: dict[str, Any]) -> tuple[subprocess.Popen[bytes], TextIO]:
     # A signal that comes while Python starts waits until the lab can answer it.
     with control.listen() as listener, signals.held_back():
         inside = subprocess.Popen(arguments, pass_fds=(order_read, report_write, listener.fileno()))
-        about = {"parent": os.getpid(), "own_users": os.getuid() != 0, "control": listener.fileno()}
+        about: Order = {"parent": os.getpid(), "own_users": os.getuid() != 0, "control": listener.fileno()}
     os.close(order_read)
     os.close(report_write)
     with contextlib.suppress(BrokenPipeError), os.fdopen(order_write, "w") as orders:
@@ -85,7 +86,7 @@ class Options:
     apart: Apart | None = None
     """How switches run as processes, if they are to."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Order:
         files = {switch: str(path) for switch, path in self.logs.items()}
         processes = None if self.apart is None else self.apart.to_json()
         captures = [
@@ -104,8 +105,8 @@ class Options:
 class Result:
     """Counters of a lab, and the ends of its programs."""
 
-    counts: dict[str, Any]
-    programs: list[dict[str, Any]]
+    counts: Counts
+    programs: list[Ended]
     seconds: float
     stopped: bool
     pace: Pace
@@ -115,7 +116,7 @@ class Result:
         """Why the run is not faithful to virtual time; None if it is."""
         return unfaithful(self.counts, self.pace)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "faithful": self.unfaithful is None,
             "unfaithful_because": self.unfaithful,
@@ -128,14 +129,14 @@ class Result:
         }
 
 
-def unfaithful(counts: dict[str, Any], slower: Pace) -> str | None:
+def unfaithful(counts: Counts, slower: Pace) -> str | None:
     """Says why a run is not faithful to virtual time: frames or own datagrams were late. None if it is faithful."""
     hop = slower.hop_s
     ways = [(one["late_in"], f"from {one['host']}") for one in counts["hosts"]]
     ways += [(one["late_out"], f"to {one['host']}") for one in counts["hosts"]]
-    for one in counts["links"]:
-        ends = f"{one['node']} and {one['peer']}"
-        ways += [(one[f"late_{way}"], f"between {ends}") for way in ("in", "out")]
+    for link in counts["links"]:
+        ends = f"{link['node']} and {link['peer']}"
+        ways += [(late, f"between {ends}") for late in (link["late_in"], link["late_out"])]
     if "datagrams" in counts:
         ways.append((counts["datagrams"]["late"], "of the sender"))
     for late, whose in ways:
@@ -161,7 +162,7 @@ def run(
     # Errors
     `InputError` if this machine refuses a part of the lab.
     """
-    order = {
+    order: Order = {
         "does": "programs",
         "scenario": scenario,
         "divisor": slower.divisor,
@@ -171,7 +172,7 @@ def run(
         **options.to_json(),
     }
     inside, reports = start(order)
-    last: dict[str, Any] = {}
+    last: Event = {}
     try:
         with reports:
             for line in reports:

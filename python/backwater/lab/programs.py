@@ -7,13 +7,22 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 from backwater._core import InputError
 from backwater.common import suggest
+from backwater.lab.orders import Order, ProgramOrder
 from backwater.scenario.experiments import PROGRAMS
 
-OBEYED = {"bfc": "bfc", "flowsail": "flowsail", "per-flow": "flowsail", "none": None}
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Scenario
+
+OBEYED: dict[str, Literal["bfc", "flowsail"] | None] = {
+    "bfc": "bfc",
+    "flowsail": "flowsail",
+    "per-flow": "flowsail",
+    "none": None,
+}
 """Backpressures whose pauses NICs may ignore, and the table of each that says so; None if there are no pauses."""
 KINDS = ("serve", "exec")
 """Its keys, which are the options' names."""
@@ -26,7 +35,7 @@ class Program:
     host: str
     argv: list[str]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> ProgramOrder:
         return {"host": self.host, "argv": self.argv}
 
 
@@ -37,7 +46,7 @@ class Programs:
     servers: list[Program] = field(default_factory=list)
     others: list[Program] = field(default_factory=list)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Order:
         return {
             "servers": [one.to_json() for one in self.servers],
             "programs": [one.to_json() for one in self.others],
@@ -76,12 +85,12 @@ def parse(place: str, text: str, hosts: list[str]) -> list[Program]:
     return [Program(host, argv) for host in hosts[numbers[0] : numbers[-1] + 1]]
 
 
-def needs_dctcp(scenario: dict[str, Any]) -> bool:
+def needs_dctcp(scenario: Scenario) -> bool:
     """Whether the hosts of a run need DCTCP of the kernel."""
     return bool(scenario["host"]["transport"] == "dctcp")
 
 
-def deafen(scenario: dict[str, Any]) -> None:
+def deafen(scenario: Scenario) -> None:
     """Lets the NICs of hosts ignore pauses, in a resolved scenario.
 
     # Errors
@@ -96,7 +105,7 @@ def deafen(scenario: dict[str, Any]) -> None:
         scenario["switch"][table]["nic_obeys"] = False
 
 
-def lacking(scenario: dict[str, Any], *, dctcp: bool) -> str | None:
+def lacking(scenario: Scenario, *, dctcp: bool) -> str | None:
     """Says what programs need for a run and this lab does not give; None if it gives all."""
     if needs_dctcp(scenario) and not dctcp:
         return "its hosts need DCTCP; add --dctcp, as root"

@@ -19,7 +19,10 @@ import math
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from backwater.lab.orders import Told
 
 FROM, UNTIL, RESULT = "BACKWATER_FROM", "BACKWATER_UNTIL", "BACKWATER_RESULT"
 CONGESTION = "BACKWATER_CONGESTION"
@@ -41,13 +44,13 @@ def tell(about: str = "", **results: float | str) -> None:
         results_file.write(line + "\n")
 
 
-def read(file: Path) -> list[dict[str, Any]]:
+def read(file: Path) -> list[Told]:
     """Returns the results that a program has left in its file: each with `about`, `metric`, `value` and `text`.
 
     # Errors
     `ValueError` that names the line, for anything else than JSON objects of numbers and texts.
     """
-    rows = []
+    rows: list[Told] = []
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     for number, line in enumerate(lines, start=1):
         try:

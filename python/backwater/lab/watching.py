@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Literal
+
+from backwater.lab import orders
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,11 @@ class Reading:
     frames_dropped: int
     ports: list[Port]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> object:
         return asdict(self)
 
 
-def between(before: dict[str, Any], now: dict[str, Any]) -> Reading:
+def between(before: orders.Reading, now: orders.Reading) -> Reading:
     """Compares two readings, as the lab's socket has them."""
     span = now["network_s"] - before["network_s"]
     divisor = now["divisor"]
@@ -61,14 +63,14 @@ def between(before: dict[str, Any], now: dict[str, Any]) -> Reading:
     pairs = zip(before["ports"], now["ports"], strict=True) if before["ports"] else ()
     ports = [port(old, new, span, divisor) for old, new in pairs]
     ports.sort(key=lambda one: (one.queued_bytes or 0, one.queues_paused + one.paused, one.use), reverse=True)
-    name, network, inside, lost = (now[key] for key in ("name", "network_s", "frames_inside", "frames_dropped"))
-    return Reading(name, divisor, network, span, inside, lost, ports)
+    inside, lost = now["frames_inside"], now["frames_dropped"]
+    return Reading(now["name"], divisor, now["network_s"], span, inside, lost, ports)
 
 
-def port(old: dict[str, Any], new: dict[str, Any], span: float, divisor: int) -> Port:
+def port(old: orders.PortReading, new: orders.PortReading, span: float, divisor: int) -> Port:
     """Compares two readings of a port, `span` seconds of the network apart."""
 
-    def per_second(counter: str) -> float:
+    def per_second(counter: Literal["sent_bytes", "queues_paused_s", "port_paused_s"]) -> float:
         return float(new[counter] - old[counter]) / span if span > 0 else 0.0
 
     bits = 8 * per_second("sent_bytes")

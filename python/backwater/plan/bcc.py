@@ -19,22 +19,21 @@ bytes (80 packets of 9000 B). That gives 2,727,608 and 1,908,408 B where decimal
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from rich.table import Table
 
-from backwater import _core
 from backwater._core import InputError
 from backwater.common import suggest
 from backwater.common.quantities import percent, size, some, span
 from backwater.common.ranges import plain, within
 from backwater.plan.bcc_defaults import LAMBDA, PMAX
+from backwater.scenario.chips import chips
 
 SIZES = ("B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
 NUMBER = re.compile(
@@ -274,11 +273,6 @@ def cut(value: float, direction: Callable[[float], int] = math.floor) -> float:
 # Chips.
 
 
-def chips() -> dict[str, dict[str, Any]]:
-    """Returns every chip by name."""
-    return {chip["name"]: chip for chip in json.loads(_core.chips())}
-
-
 def of_chip(name: str, units: str) -> dict[str, Any]:
     """Returns the values of one MMU of a chip, as fields of `Pool`.
 
@@ -332,7 +326,17 @@ def binary(decimal: float) -> float:
 # What is shown.
 
 
-def as_json(made: Plan) -> dict[str, Any]:
+class Share(TypedDict):
+    """Some number of congested queues: what each can hold, their sum at K_port, and the marking there."""
+
+    queues: int
+    share: int
+    held: int
+    drops: bool
+    probability: float
+
+
+def as_json(made: Plan) -> dict[str, object]:
     """Returns the plan for other programs, in bytes, seconds, bit/s and shares of 1."""
     low, high = made.thresholds
     return {
@@ -349,7 +353,7 @@ def as_json(made: Plan) -> dict[str, Any]:
     }
 
 
-def shares(made: Plan) -> list[dict[str, Any]]:
+def shares(made: Plan) -> list[Share]:
     """Returns rows for some numbers of congested queues: the bytes each can hold, their sum at K_port, and the marking
     there.
     """

@@ -18,7 +18,6 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from backwater._core import InputError
 
@@ -120,9 +119,9 @@ def sai(marking: Marking) -> Configuration:
     )
 
 
-def wred(name: str, low: int, high: int, percent: int) -> dict[str, Any]:
+def wred(name: str, low: int, high: int, percent: int) -> dict[str, object]:
     """A SAI profile that marks packets of all colours and drops none."""
-    attributes: dict[str, Any] = {
+    attributes: dict[str, str | int] = {
         "SAI_WRED_ATTR_ECN_MARK_MODE": "SAI_ECN_MARK_MODE_ALL",
         "SAI_WRED_ATTR_WEIGHT": 0,
     }

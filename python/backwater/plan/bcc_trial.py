@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from rich.table import Table
 
@@ -73,7 +73,7 @@ def scenario(made: Plan, flows: int, loads: tuple[float, ...]) -> str:
     reserved = [whole(pool.private), *([0] if pool.private else [])]
     share = share_of(made)
     longest = 4 * flows * MEAN_FLOW / (min(loads) * pool.rate_bps / 8 * pool.ports)
-    switch: dict[str, Any] = {
+    switch: dict[str, str | float] = {
         "buffer": f"{whole(pool.buffer)} B",
         "alpha": pool.alpha,
         "mmu.ports": pool.ports,
@@ -169,12 +169,27 @@ def run(
     return done
 
 
-def outcome(done: Results) -> list[dict[str, Any]]:
+class Row(TypedDict):
+    """Results of a run, in shares of 1, bytes and seconds. A value is None if too few flows finished."""
+
+    load: float
+    reserved_bytes: float
+    variant: str
+    loss: float
+    timeouts: int
+    unfinished: int
+    small_p99_s: float | None
+    small_mean_s: float | None
+    large_mean_s: float | None
+    mean_s: float | None
+
+
+def outcome(done: Results) -> list[Row]:
     """Returns the results of each run, in shares of 1, bytes and seconds. A value is None if too few flows finished."""
     return [row(one) for one in done.runs]
 
 
-def row(one: Run) -> dict[str, Any]:
+def row(one: Run) -> Row:
     columns = Columns()
 
     def fct(statistic: str, sizes: str) -> float | None:
@@ -183,12 +198,13 @@ def row(one: Run) -> dict[str, Any]:
         except NoData:
             return None
 
+    timeouts = one.summary["timeouts"]
     return {
-        "load": one.params["workload.0.load"],
+        "load": as_number(one.params["workload.0.load"], "a load"),
         "reserved_bytes": as_number(one.scenario["switch"]["mmu"]["private"], "a reservation"),
-        "variant": one.params["variant"],
-        "loss": one.summary["loss"]["share"],
-        "timeouts": one.summary["timeouts"]["total"],
+        "variant": one.variant,
+        "loss": one.summary["loss"]["share"] or 0.0,
+        "timeouts": timeouts["total"] if timeouts else 0,
         "unfinished": one.summary["flows"]["unfinished"],
         "small_p99_s": fct("p99", "<=100000"),
         "small_mean_s": fct("mean", "<=100000"),
@@ -197,7 +213,7 @@ def row(one: Run) -> dict[str, Any]:
     }
 
 
-def table(rows: list[dict[str, Any]]) -> Table:
+def table(rows: list[Row]) -> Table:
     shown = Table(title="Simulated: completion times of flows by size", title_justify="left", title_style="bold")
     shown.add_column("load", justify="right")
     shown.add_column("reserved", justify="right")
@@ -206,7 +222,7 @@ def table(rows: list[dict[str, Any]]) -> Table:
         shown.add_column(heading, justify="right")
     order = (WITH, WITHOUT, SHARE)
     for one in sorted(rows, key=lambda row: (row["load"], -row["reserved_bytes"], order.index(row["variant"]))):
-        times = (one[key] for key in ("small_p99_s", "small_mean_s", "large_mean_s", "mean_s"))
+        times = (one["small_p99_s"], one["small_mean_s"], one["large_mean_s"], one["mean_s"])
         shown.add_row(
             percent(one["load"]),
             size(one["reserved_bytes"]),
@@ -221,7 +237,7 @@ def table(rows: list[dict[str, Any]]) -> Table:
     return shown
 
 
-def told(rows: list[dict[str, Any]], reserved: float) -> str:
+def told(rows: list[Row], reserved: float) -> str:
     """Says in words from which load on each variant loses too much, and which one loses least."""
     mine = [one for one in rows if one["reserved_bytes"] == reserved]
     variants = list(dict.fromkeys(one["variant"] for one in mine))
@@ -233,7 +249,7 @@ def told(rows: list[dict[str, Any]], reserved: float) -> str:
     return f"{size(reserved)} reserved for a port: over {percent(SLA, 1)} lost {over}. {at_most}"
 
 
-def too_much(rows: list[dict[str, Any]], variant: str) -> str:
+def too_much(rows: list[Row], variant: str) -> str:
     """Returns the load from which on more packets are lost than operators accept."""
     over = [one["load"] for one in rows if one["variant"] == variant and one["loss"] > SLA]
     return f"from {percent(min(over))} load on" if over else "at no load"

@@ -16,18 +16,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from rich.table import Table
 
 from backwater._core import InputError
 from backwater.common import suggest
 from backwater.common.quantities import count, percent, size, span
-from backwater.compute import chip as chips
 from backwater.compute.bfc_switch import Switch, bits_for
 from backwater.compute.processor_sharing import exceeds, mean, queues_for
 from backwater.compute.sizes import Sizes
 from backwater.plan.flowsail import titled
+from backwater.scenario.chips import chips
 
 QUEUES = (8, 16, 32, 64, 128)
 """Hardware queues of a port that are compared."""
@@ -80,9 +80,9 @@ def of_chip(name: str) -> dict[str, Any]:
     # Errors
     `InputError` with the chips there are.
     """
-    if name not in chips.CHIPS:
-        raise InputError(f"--chip {name}: {suggest.expected(name, list(chips.CHIPS), 'backwater list chips')}")
-    chip = chips.CHIPS[name]
+    if name not in chips():
+        raise InputError(f"--chip {name}: {suggest.expected(name, list(chips()), 'backwater list chips')}")
+    chip = chips()[name]
     queues = max(2, round(QUEUES_A_100_GBPS * chip["rate_bps"] / 100e9))
     return {"ports": chip["ports"], "rate": chip["rate_bps"], "buffer": chip["memory_bytes"], "queues": queues}
 
@@ -90,7 +90,30 @@ def of_chip(name: str) -> dict[str, Any]:
 # Tables.
 
 
-def state(switch: Switch) -> list[dict[str, Any]]:
+class State(TypedDict):
+    """A table of a switch: its entries, their bits, and its purpose."""
+
+    table: str
+    entries: int
+    bits: int
+    bytes: int
+    pipeline_entries: int
+    pipeline_bytes: int
+    holds: str
+
+
+class Recirculated(TypedDict):
+    """The load of recirculated headers for packets of a size, which fit if none has to be left out."""
+
+    packet: float
+    share: float
+    fits: bool
+    sampled: float
+    packets_per_second: float
+    pipeline_packets_per_second: float
+
+
+def state(switch: Switch) -> list[State]:
     """Returns every table: its entries, their bits, how many pipelines have a copy, and its purpose."""
     packets = bits_for(math.ceil(switch.buffer / 64))
     lengths = bits_for(math.ceil(switch.buffer / switch.cell))
@@ -122,7 +145,7 @@ def thresholds(switch: Switch) -> list[dict[str, float]]:
     return [{"active": n, "bytes": th, "cells": math.floor(th / switch.cell)} for n, th in bytes_by_active]
 
 
-def recirculation(switch: Switch, demand: Demand | None) -> list[dict[str, Any]]:
+def recirculation(switch: Switch, demand: Demand | None) -> list[Recirculated]:
     """Returns the load of recirculated headers if all ports are busy, by the mean packet."""
     packets = sorted({*map(float, PACKETS), switch.packet_least, *([demand.mean_packet] if demand else [])})
     return [
@@ -192,9 +215,9 @@ def needed(switch: Switch, demand: Demand) -> dict[str, int]:
 # What is shown.
 
 
-def as_json(switch: Switch, demand: Demand | None) -> dict[str, Any]:
+def as_json(switch: Switch, demand: Demand | None) -> dict[str, object]:
     """Returns the plan for other programs, in bytes, seconds, bit/s and shares of 1."""
-    shown: dict[str, Any] = {
+    shown: dict[str, object] = {
         "switch": vars(switch),
         "entry": {
             "bits": switch.entry_bits,

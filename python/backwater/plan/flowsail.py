@@ -13,19 +13,21 @@ That bounds its counters. Sizes count cells of 64 B, and packets can be as small
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.table import Table
 
-from backwater import _core
 from backwater._core import InputError
 from backwater.common.quantities import as_number, count, percent, size, span
 from backwater.common.ranges import within
 from backwater.runs.run import Run
+from backwater.scenario.network import Link, network
+
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Scenario
 
 ENTRY_BITS = 50
 """Most that the paper gives an entry, its fingerprint included."""
@@ -298,7 +300,7 @@ def stated(switch: Switch, pauses: float | None, paused_flows: float | None) -> 
 
 def measured(run: Run) -> list[Mirrored]:
     """Returns the mirror load of the switch that sends the most control frames in a run, and of such a port."""
-    hosts = {node["name"] for node in network(run.scenario)["nodes"] if node["host"]}
+    hosts = {node.name for node in network(run.scenario).nodes if node.host}
     ports = [row for row in run.table("ports").to_pylist() if row["node"] not in hosts]
     seconds = run.summary["sim_time_ps"] * 1e-12
     sent: dict[str, int] = {}
@@ -328,12 +330,10 @@ def mirrored(what: str, per_second: float, rate_bps: float) -> Mirrored:
 # Where the numbers come from.
 
 
-def network(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Returns the nodes and links of a scenario's network."""
-    return json.loads(_core.network(json.dumps(scenario)))
+T = TypeVar("T")
 
 
-def first_of(named: list[tuple[Any, dict[str, Any]]], place: Path) -> Any:
+def first_of(named: list[tuple[T, Scenario]], place: Path) -> T:
     """Returns the first run whose switches run FlowSail.
 
     # Errors
@@ -345,24 +345,24 @@ def first_of(named: list[tuple[Any, dict[str, Any]]], place: Path) -> Any:
     raise InputError(f'{place}: no run whose switches run FlowSail (switch.backpressure = "flowsail")')
 
 
-def described(scenario: dict[str, Any]) -> dict[str, Any]:
+def described(scenario: Scenario) -> dict[str, Any]:
     """Returns the values of a scenario's largest switch, as fields of `Switch`."""
-    switch, net = scenario["switch"], network(scenario)
+    switch, host, net = scenario["switch"], scenario["host"], network(scenario)
     own = switch["flowsail"]
-    links: dict[int, list[dict[str, float]]] = {i: [] for i, node in enumerate(net["nodes"]) if not node["host"]}
-    for link in net["links"]:
-        for end in {link["a"], link["b"]} & links.keys():
+    links: dict[int, list[Link]] = {i: [] for i, node in enumerate(net.nodes) if not node.host}
+    for link in net.links:
+        for end in {link.a, link.b} & links.keys():
             links[end].append(link)
     largest = max(links.values(), key=len)
     fields: dict[str, Any] = {
         "ports": len(largest),
-        "rate_bps": max(link["rate_bps"] for link in largest),
-        "hrtt_s": 2e-12 * max(link["delay_ps"] for link in largest),
+        "rate_bps": max(link.rate_bps for link in largest),
+        "hrtt_s": 2e-12 * max(link.delay_ps for link in largest),
         "queues": switch["queues"],
         "groups": switch["priority_groups"],
         "isolation_queues": own["isolation_queues"],
         "refresh_s": as_number(own["refresh"], "switch.flowsail.refresh"),
-        "packet_bytes": int(sum(as_number(scenario["host"][key], f"host.{key}") for key in ("payload", "header"))),
+        "packet_bytes": int(as_number(host["payload"], "host.payload") + as_number(host["header"], "host.header")),
     }
     if own.get("hrtt"):
         fields["hrtt_s"] = as_number(own["hrtt"], "switch.flowsail.hrtt")
@@ -376,7 +376,7 @@ def described(scenario: dict[str, Any]) -> dict[str, Any]:
 # What is shown.
 
 
-def as_json(switch: Switch, load: list[Mirrored]) -> dict[str, Any]:
+def as_json(switch: Switch, load: list[Mirrored]) -> dict[str, object]:
     """Returns the plan for other programs, in bytes, seconds, bit/s and shares of 1."""
     flow = flow_tables(switch)
     entry = max(table.bits for table in flow[:2])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from backwater import _core
 from backwater.common import disk, suggest
 from backwater.common.ranges import PACKETS_AT_MOST
+from backwater.scenario.network import Network, network
+
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Scenario
 
 END = ".pcapng"
 
@@ -67,19 +70,19 @@ def word(text: str) -> Word:
     return Word(text, port, place)
 
 
-def ports_of(network: dict[str, Any]) -> list[Port]:
+def ports_of(of: Network) -> list[Port]:
     """Returns all ports of a network: `host3` or `leaf0:spine1`, or `leaf0:2` where several links go to one node."""
-    nodes = network["nodes"]
+    nodes = of.nodes
     peers: list[list[str]] = [[] for _ in nodes]
-    for link in network["links"]:
-        peers[link["a"]].append(nodes[link["b"]]["name"])
-        peers[link["b"]].append(nodes[link["a"]]["name"])
+    for link in of.links:
+        peers[link.a].append(nodes[link.b].name)
+        peers[link.b].append(nodes[link.a].name)
     found = []
     for node, names in enumerate(peers):
-        own = nodes[node]["name"]
+        own = nodes[node].name
         for number, peer in enumerate(names):
             beyond = peer if names.count(peer) == 1 else str(number)
-            found.append(Port(own if nodes[node]["host"] else f"{own}:{beyond}", node, number))
+            found.append(Port(own if nodes[node].host else f"{own}:{beyond}", node, number))
     return found
 
 
@@ -93,13 +96,13 @@ def port_named(name: str, ports: list[Port]) -> Port | None:
     return None
 
 
-def of_run(asked: list[Word], scenario: dict[str, Any], label: str, at_most: int | None) -> Wanted:
+def of_run(asked: list[Word], scenario: Scenario, label: str, at_most: int | None) -> Wanted:
     """Finds the ports in the network of a run.
 
     # Errors
     `InputError` with the nearest names, where there is no such port.
     """
-    ports = ports_of(json.loads(_core.network(json.dumps(scenario))))
+    ports = ports_of(network(scenario))
     files: dict[Path, list[Port]] = {}
     for one in asked:
         port = port_named(one.port, ports)
@@ -113,7 +116,7 @@ def of_run(asked: list[Word], scenario: dict[str, Any], label: str, at_most: int
 
 
 def of_runs(
-    asked: list[Word], scenarios: dict[str, dict[str, Any]], at_most: int | None, *, force: bool
+    asked: list[Word], scenarios: dict[str, Scenario], at_most: int | None, *, force: bool
 ) -> dict[str, Wanted]:
     """Returns the wanted captures of each run by label. Several runs have a file each, `FILE.LABEL.pcapng`.
 

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from backwater import _core
 from backwater.common import disk
@@ -148,13 +147,15 @@ def trace(events: pa.Table, about: dict[str, str], until_ps: int, wanted: Wanted
         if what == "paused":
             open_slices[key] = at
         elif what == "resumed":
-            slices.append((open_slices.pop(key, wanted.from_ps), at, pid, track, subject(event), False))
+            slices.append(
+                (open_slices.pop(key, wanted.from_ps), at, pid, track, subject(event["queue"], event["flow"]), False)
+            )
         else:
             args = {name: event[name] for name in ("queue", "flow") if event[name] is not None}
             lines.append(instant(what, at, pid, track + 2, args))
     end = max(until_ps, last_ps) if until_ps < END else last_ps
     for (pid, port, queue, flow), at in open_slices.items():
-        slices.append((at, end, pid, port or 0, subject({"queue": queue, "flow": flow}), True))
+        slices.append((at, end, pid, port or 0, subject(queue, flow), True))
     paused, tracks = laid_out(sorted(slices), names)
     lines += paused
     names |= tracks
@@ -190,13 +191,13 @@ def laid_out(
     return lines, tracks
 
 
-def subject(event: dict[str, Any]) -> str:
-    if event["queue"] is not None:
-        return f"queue {event['queue']}"
-    return "port" if event["flow"] is None else f"flow {event['flow']}"
+def subject(queue: int | None, flow: int | None) -> str:
+    if queue is not None:
+        return f"queue {queue}"
+    return "port" if flow is None else f"flow {flow}"
 
 
-def instant(name: str, at: int, pid: int, tid: int, args: dict[str, Any]) -> str:
+def instant(name: str, at: int, pid: int, tid: int, args: dict[str, int]) -> str:
     return (
         f'{{"name":{json.dumps(name)},"cat":{json.dumps(name.partition("-")[0])},"ph":"i","s":"t","ts":{us(at)},'
         f'"pid":{pid},"tid":{tid},"args":{json.dumps(args)}}},\n'

@@ -12,12 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from backwater import _core
 from backwater.common import disk
 from backwater.common.arrays import np, pa, pc
 from backwater.runs import tables
+
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Scenario
 
 FLOWS_MAX = 20_000
 """Most flows that are followed. If there are more, the slowest are followed, and their number is reported."""
@@ -25,6 +28,51 @@ UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**
 
 Progress = Callable[[int, int], None]
 """Is called with the done and the total amount of work."""
+
+
+class Wait(TypedDict):
+    """A part of a flow's time: a row of the table `waits` (`backwater schema waits`)."""
+
+    hop: int
+    node: str
+    peer: str
+    queue: int | None
+    why: str
+    whose: str | None
+    by: str | None
+    towards: str | None
+    sake: int | None
+    span_ps: int
+
+
+ExplainedFlow = TypedDict(
+    "ExplainedFlow",
+    {
+        "flow": int,
+        "class": str,
+        "src": str,
+        "dst": str,
+        "size_bytes": int,
+        "arrival_ps": int,
+        "finish_rx_ps": int,
+        "ideal_ps": int,
+        "slowdown": float,
+        "fct_ps": int,
+        "waits": list[Wait],
+    },
+)
+"""A row of the table `flows` (`backwater schema flows` has all columns), its completion time, and its waits."""
+
+
+class Cause(TypedDict):
+    """Time of all flows by place, cause and class."""
+
+    place: str
+    why: str
+    whose: str | None
+    elsewhere: bool | None
+    span_ps: int
+    share: float
 
 
 @dataclass(frozen=True)
@@ -59,7 +107,7 @@ class Explained:
     tail: Tail | None = None
     """None if the flows were named one by one."""
 
-    def flow(self, number: int) -> dict[str, Any]:
+    def flow(self, number: int) -> ExplainedFlow:
         """Returns one flow: its row of `flows`, its completion time `fct_ps`, and its `waits` in order.
 
         # Errors
@@ -68,8 +116,8 @@ class Explained:
         at = pc.index(self.flows["flow"].cast(pa.int64()), pa.scalar(number, pa.int64())).as_py()
         if at < 0:
             raise _core.InputError(f"flow {number}: is not among those explained")
-        row = self.flows.slice(at, 1).to_pylist()[0]
         parts = rows_of(self.waits, self._waits_at, number).drop_columns("flow").to_pylist()
+        row: ExplainedFlow = self.flows.slice(at, 1).to_pylist()[0]
         return {**row, "fct_ps": row["finish_rx_ps"] - row["arrival_ps"], "waits": parts}
 
     def rate(self, number: int) -> pa.Table:
@@ -84,7 +132,7 @@ class Explained:
     def _rates_at(self) -> dict[int, tuple[int, int]]:
         return places(self.rates)
 
-    def causes(self) -> list[dict[str, Any]]:
+    def causes(self) -> list[Cause]:
         """Returns the time of all flows by place, cause and class, the largest first.
 
         Places are `source`, `way`, `last port` (the port to the receiver) and `links`. `share` is a share of the sum of
@@ -100,7 +148,7 @@ class Explained:
             key = (place(hop, bool(ends), why), why, whose, elsewhere)
             sums[key] = sums.get(key, 0) + span
         whole = sum(sums.values())
-        rows = [
+        rows: list[Cause] = [
             {"place": at, "why": why, "whose": whose, "elsewhere": elsewhere, "span_ps": span, "share": span / whole}
             for (at, why, whose, elsewhere), span in sums.items()
         ]
@@ -222,7 +270,7 @@ def numbered(flows: pa.Table, numbers: Sequence[int]) -> pa.Table:
 
 def again(
     label: str,
-    scenario: dict[str, Any],
+    scenario: Scenario,
     digest: str,
     everything: pa.Table,
     flows: pa.Table,

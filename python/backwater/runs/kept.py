@@ -20,9 +20,10 @@ from pathlib import Path
 from backwater._core import InputError
 from backwater.common import disk
 from backwater.common.arrays import pc
+from backwater.common.json_files import parsed
 from backwater.runs import tables
 from backwater.runs.explain import Explained, Tail, receivers_of
-from backwater.runs.manifest import MANIFEST, UNSEALED, parsed, sealed
+from backwater.runs.manifest import MANIFEST, relisted
 from backwater.runs.results import Results
 from backwater.runs.run import Run
 from backwater.runs.staging import Staging
@@ -38,20 +39,19 @@ def keep(place: Path, found: Sequence[Explained]) -> None:
     """
     with holding(place) as making:
         opened = Results(place)
+        files: dict[str, dict[str, str]] = {}
         try:
             with disk.errors(place):
                 for explained in found:
                     run = opened.run(explained.label)
                     if run.digest != explained.digest:
                         raise InputError(f"{run.path}: another run of it stands there by now: nothing was kept")
-                    listed = {name: run.entry["files"][name] for name in run.entry["files"] if not is_part(name)}
-                    run.entry["files"] = dict(sorted((listed | put(explained, making, run.path)).items()))
+                    listed = {name: digest for name, digest in run.entry.files.items() if not is_part(name)}
+                    files[run.label] = dict(sorted((listed | put(explained, making, run.path)).items()))
                     disk.sync(run.path)
-                old = opened.manifest["format"] == UNSEALED
-                text = json.dumps(opened.manifest, indent=2) + "\n" if old else sealed(opened.manifest)
                 # Made where the next process finds and removes it, if this one is killed.
                 made = making / MANIFEST
-                made.write_text(text, encoding="utf-8")
+                made.write_text(relisted(place / MANIFEST, files), encoding="utf-8")
                 disk.sync(made)
                 made.replace(place / MANIFEST)
                 disk.sync(place)
@@ -75,7 +75,7 @@ def of(run: Run) -> Explained | None:
     # Errors
     `InputError` where a file is damaged.
     """
-    name = next((name for name in run.entry["files"] if is_part(name) and name.startswith("explained.")), None)
+    name = next((name for name in run.entry.files if is_part(name) and name.startswith("explained.")), None)
     if name is None:
         return None
     chosen = parsed(run.file(name))
@@ -124,5 +124,5 @@ def tidy(place: Path) -> None:
     with contextlib.suppress(InputError, OSError):
         for run in Results(place).runs:
             for file in run.path.iterdir():
-                if is_part(file.name) and file.name not in run.entry["files"]:
+                if is_part(file.name) and file.name not in run.entry.files:
                     file.unlink()

@@ -18,12 +18,13 @@ import hashlib
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from backwater._core import InputError
+from backwater.common.json_files import fitting, parsed
 from backwater.runs.joined import Runs
-from backwater.runs.manifest import MANIFEST, UNSEALED, parsed, read_manifest, read_sealed
+from backwater.runs.manifest import MANIFEST, UNSEALED, Timing, read_manifest, read_timing
 from backwater.runs.run import Run
+from backwater.runs.verdicts import Claim
 
 TIMING = "timing.json"
 CLAIMS = "claims.json"
@@ -44,27 +45,28 @@ class Results(Runs):
     def _read(self) -> None:
         self.manifest = read_manifest(self.path / MANIFEST)
         self.__dict__.pop("coordinates", None)
-        self.runs = [Run(entry["label"], self.path / entry["dir"], entry) for entry in self.manifest["runs"]]
+        self.runs = [Run(entry.label, self.path / entry.dir, entry) for entry in self.manifest.runs]
 
     @property
     def name(self) -> str:
         """Name of the experiment."""
-        return self.manifest["name"]
+        return self.manifest.name
 
     @property
     def digest(self) -> str:
         """Digest of all runs together."""
-        return self.manifest["digest"]
+        return self.manifest.digest
 
     @property
     def complete(self) -> bool:
         """Whether all runs are complete."""
-        return self.manifest["complete"]
+        return self.manifest.complete
 
     @property
     def interrupted(self) -> bool:
         """Whether the experiment was stopped before all its runs had ended."""
-        return self.manifest.get("interrupted", not self.complete)
+        interrupted = self.manifest.interrupted
+        return not self.complete if interrupted is None else interrupted
 
     @cached_property
     def answer(self) -> list[str]:
@@ -72,23 +74,27 @@ class Results(Runs):
         return []
 
     @cached_property
-    def claims(self) -> list[dict[str, Any]]:
+    def claims(self) -> list[Claim]:
         """The claims, as `judged`."""
         return self.judged
 
     @property
-    def judged(self) -> list[dict[str, Any]]:
+    def judged(self) -> list[Claim]:
         """Claims as they were judged when `claims.json` was written. Empty if there is no such file."""
         path = self.path / CLAIMS
-        return parsed(path) if path.exists() else []
+        if not path.exists():
+            return []
+        rows: list[Claim] = parsed(path)
+        fitting(path, rows, list[Claim], "claims")
+        return rows
 
     @cached_property
-    def timing(self) -> dict[str, Any]:
+    def timing(self) -> Timing:
         """Wall-clock time and memory of the runs."""
         path = self.path / TIMING
         if not path.exists():
             return {"runs": []}
-        return parsed(path) if self.manifest["format"] == UNSEALED else read_sealed(path)
+        return read_timing(path, seal=self.manifest.format != UNSEALED)
 
     def verify(self) -> None:
         """Compares every file of every run with its hash in the manifest.

@@ -6,15 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from backwater._core import InputError
 from backwater.common import suggest
 from backwater.common.arrays import pa
 from backwater.common.disk import sha256
+from backwater.common.json_files import parsed, refused
 from backwater.runs import tables
 from backwater.runs.explain import Explained, Progress, Tail, again, numbered
-from backwater.runs.manifest import MANIFEST, parsed, refused, without_seed
+from backwater.runs.manifest import MANIFEST, Entry, variant_of, without_seed
+
+if TYPE_CHECKING:
+    from backwater.runs.summary import Summary
+    from backwater.scenario.plan import Params
+    from backwater.scenario.typed import Scenario
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,7 +29,7 @@ class Run:
 
     label: str
     path: Path
-    entry: dict[str, Any]
+    entry: Entry
     """The run's entry in the manifest."""
     verified: dict[str, tuple[int, ...]] = field(default_factory=dict, compare=False, repr=False)
     """Files whose hash has been checked, each with its identity then."""
@@ -36,19 +42,20 @@ class Run:
     @property
     def scheme(self) -> str:
         """Preset of the run."""
-        return self.entry["scheme"]
+        return self.entry.scheme
 
     @property
     def variant(self) -> str:
         """Variant of the run, or its scheme if there are no variants."""
-        return str(self.params.get("variant", self.scheme))
+        return variant_of(self.params, self.scheme)
 
     @property
     def seed(self) -> int | None:
         """Seed of the run. None if nothing is drawn."""
         if "seed" in self.params:
             return int(self.params["seed"])
-        return self.scenario.get("seed", self.scenario.get("compute", {}).get("seed"))
+        seed = self.scenario.get("seed", self.scenario.get("compute", {}).get("seed"))
+        return seed if isinstance(seed, int) else None
 
     @property
     def label_without_seed(self) -> str:
@@ -58,35 +65,35 @@ class Run:
     @property
     def digest(self) -> str:
         """Digest of all results of the run."""
-        return self.entry["digest"]
+        return self.entry.digest
 
     @property
     def digests(self) -> dict[str, str]:
         """Digest of each table, by name. `run` is the digest of results that are in no table."""
-        return self.entry.get("digests", {})
+        return self.entry.digests
 
     @property
     def complete(self) -> bool:
         """Whether the run ended normally and every counted flow that has to finish did."""
-        return self.entry["complete"]
+        return self.entry.complete
 
     @property
     def ending(self) -> str:
         """How the run ended: `finished`, `time`, `standstill` or `interrupted`."""
-        return self.entry.get("ending", "finished" if self.complete else "interrupted")
+        return self.entry.ending or ("finished" if self.complete else "interrupted")
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> Params:
         """Values of the varied keys: variant, swept keys and seed."""
-        return self.entry.get("params", {})
+        return self.entry.params
 
     @cached_property
-    def scenario(self) -> dict[str, Any]:
+    def scenario(self) -> Scenario:
         """The resolved scenario. Every default is filled in."""
         return parsed(self.file("scenario.json"))
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """Single numbers of the run, as in its `summary.json`."""
         return parsed(self.file("summary.json"))
 
@@ -98,7 +105,7 @@ class Run:
     @property
     def table_files(self) -> dict[str, str]:
         """File of each table, such as `flows.parquet`, or `waits.3f2a90c1d4e5.parquet` of a stored explanation."""
-        return {name.partition(".")[0]: name for name in self.entry["files"] if name.endswith(".parquet")}
+        return {name.partition(".")[0]: name for name in self.entry.files if name.endswith(".parquet")}
 
     def file(self, name: str) -> Path:
         """Returns the path of one of the run's files, after checking its hash.
@@ -116,7 +123,7 @@ class Run:
             raise refused(path, "missing") from None
         except OSError as error:
             raise refused(path, f"cannot be read: {error.strerror}") from error
-        if found != self.entry["files"].get(name):
+        if found != self.entry.files.get(name):
             raise refused(path, f"damaged: its hash is not the one in {MANIFEST}")
         self.verified[name] = standing
         return path
@@ -127,7 +134,7 @@ class Run:
         # Errors
         `InputError` that names the first missing or changed file.
         """
-        for name in self.entry["files"]:
+        for name in self.entry.files:
             self.file(name)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -185,7 +192,7 @@ class Run:
 
         `tail` says how they were selected, if they are a tail (`backwater.runs.explain.tail_of`).
         """
-        if self.entry.get("cut_short"):
+        if self.entry.cut_short:
             raise refused(self.path, "was stopped before its end: it cannot be run to the same point again")
         found = again(self.label, self.scenario, self.digest, self.table("flows"), flows, progress)
         return replace(found, tail=tail)

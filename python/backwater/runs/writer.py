@@ -17,16 +17,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from backwater import _core
 from backwater._core import InputError
 from backwater.common import disk, module
 from backwater.runs import tables
-from backwater.runs.manifest import MANIFEST, sealed
+from backwater.runs.manifest import MANIFEST, Manifest, RunTiming, Timing, sealed
 from backwater.runs.results import TIMING, Results
 from backwater.runs.run import Run
 from backwater.runs.staging import CLAIM, Staging, clear, held, is_held, partial, remove
+
+if TYPE_CHECKING:
+    from backwater.runs.summary import Summary
+    from backwater.scenario.typed import Scenario
 
 RESERVE = ".reserve"
 RESERVE_BYTES = 64 << 10
@@ -36,8 +40,6 @@ RESERVE_PER_RUN = 16 << 10
 SCENARIO = "scenario.json"
 NAMES = ("name", "description")
 """Keys of a scenario that no run depends on."""
-
-Scenario = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Writer:
 
     def write_run(
         self, label: str, scenario: Scenario, outcome: tables.Outcome | Shipped
-    ) -> tuple[dict[str, Any], dict[str, str]]:
+    ) -> tuple[Summary, dict[str, str]]:
         """Writes one run, whole or not at all. Returns its summary, and SHA-256 by file.
 
         # Errors
@@ -119,7 +121,7 @@ class Writer:
         """
         making = self.path / f".making-{next(self._numbers)}"
         text = text_of(scenario)
-        summary = json.loads(outcome.summary())
+        summary: Summary = json.loads(outcome.summary())
         try:
             with disk.errors(self.out):
                 with self._unless_ended():
@@ -155,7 +157,7 @@ class Writer:
                 if inner.name.startswith("."):
                     remove(inner)
 
-    def record(self, manifest: dict[str, Any], timing: dict[str, Any]) -> None:
+    def record(self, manifest: Manifest, timing: Timing) -> None:
         """Writes the manifest of all finished runs. The previous one stays until the new one is complete."""
         with disk.errors(self.out):
             (self.path / RESERVE).unlink(missing_ok=True)
@@ -196,7 +198,7 @@ class Writer:
         """Releases the directory. Finished runs stay for the next process. Without any, it is removed."""
         self._end()
         left = opened(self.path)
-        if left is not None and any(not run.entry.get("cut_short") for run in left.runs):
+        if left is not None and any(not run.entry.cut_short for run in left.runs):
             self.staging.leave()
         else:
             self.staging.discard()
@@ -233,7 +235,7 @@ def refuse_standing(out: Path, standing: Results | None, wanted: dict[str, str])
         raise InputError(f"{out}: holds a run already; name another directory with --out, or replace it with --force")
     elif not all(is_wanted(run, standing, wanted) for run in standing.runs):
         raise InputError(
-            f"{out}: holds what was done of another run, `{standing.manifest['command']}`, or by another version; "
+            f"{out}: holds what was done of another run, `{standing.manifest.command}`, or by another version; "
             "name another directory with --out, or replace it with --force"
         )
 
@@ -241,10 +243,10 @@ def refuse_standing(out: Path, standing: Results | None, wanted: dict[str, str])
 def refuse_left(out: Path, left: Results | None, wanted: dict[str, str]) -> None:
     """Refuses a place where a process that died left other finished runs, with `InputError`."""
     others = [run for run in left.runs if not is_wanted(run, left, wanted)] if left is not None else []
-    if left is not None and others and all(not run.entry.get("cut_short") for run in others):
+    if left is not None and others and all(not run.entry.cut_short for run in others):
         raise InputError(
             f"{out}: {partial(out)} holds {len(others)} finished runs of another command or version, "
-            f"`{left.manifest['command']}`; name another directory with --out, or give them up with --force"
+            f"`{left.manifest.command}`; name another directory with --out, or give them up with --force"
         )
 
 
@@ -260,7 +262,7 @@ def ended(left: Results | None, wanted: dict[str, str]) -> list[Run]:
     """Returns those of these runs that ended and are unchanged since."""
     found = []
     for run in left.runs if left is not None else ():
-        if left is not None and is_wanted(run, left, wanted) and not run.entry.get("cut_short"):
+        if left is not None and is_wanted(run, left, wanted) and not run.entry.cut_short:
             with contextlib.suppress(InputError):
                 run.verify()
                 found.append(run)
@@ -269,8 +271,8 @@ def ended(left: Results | None, wanted: dict[str, str]) -> list[Run]:
 
 def is_wanted(run: Run, of: Results, wanted: dict[str, str]) -> bool:
     """Returns whether this version would make the same of one of these runs, with its seed."""
-    same = of.manifest["version"] == _core.version and of.manifest.get("build") in (build(), build(own=True))
-    return same and run.label in wanted and run.entry["files"].get(SCENARIO) == wanted[run.label]
+    same = of.manifest.version == _core.version and of.manifest.build in (build(), build(own=True))
+    return same and run.label in wanted and run.entry.files.get(SCENARIO) == wanted[run.label]
 
 
 def is_finished(out: Path, wanted: dict[str, Scenario]) -> bool:
@@ -298,9 +300,9 @@ def goes_on(out: Path, wanted: dict[str, Scenario], *, finished: bool) -> bool:
     return True
 
 
-def timings(of: Results | None) -> dict[str, dict[str, Any]]:
+def timings(of: Results | None) -> dict[str, RunTiming]:
     """Returns the timing of each run by label, as far as it can be read."""
-    with contextlib.suppress(InputError, KeyError, TypeError):
+    with contextlib.suppress(InputError):
         return {row["label"]: row for row in of.timing["runs"]} if of is not None else {}
     return {}
 

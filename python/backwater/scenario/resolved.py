@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, cast
+
+from backwater.common.values import Table, Value
+
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Scenario
 
 ONE = ("name", "description", "seed")
 """Keys that no variant sets."""
 
 
-def joined(runs: Sequence[tuple[str, Mapping[str, Any]]], seeds: Sequence[int]) -> dict[str, Any]:
+def joined(runs: Sequence[tuple[str, Scenario]], seeds: Sequence[int]) -> dict[str, Value]:
     """Returns a scenario whose runs are these: each has a label and a resolved scenario, all of the first seed.
 
     `seeds` are the seeds of every run, which are consecutive. One run is its scenario, and several are variants called
     by their labels.
     """
-    scenarios = [known(scenario) for _, scenario in runs]
+    scenarios = [known(cast(Table, scenario)) for _, scenario in runs]
     first = dict(scenarios[0])
     if len(runs) > 1:
         paths = [dict(leaves(scenario)) for scenario in scenarios]
@@ -32,14 +37,14 @@ def joined(runs: Sequence[tuple[str, Mapping[str, Any]]], seeds: Sequence[int]) 
     return first
 
 
-def known(table: Mapping[str, Any]) -> dict[str, Any]:
+def known(table: Table) -> dict[str, Value]:
     """Returns a table without parameters of computations that have no value, for which TOML has no word."""
     return {
         key: known(value) if isinstance(value, Mapping) else value for key, value in table.items() if value is not None
     }
 
 
-def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(table: Table, prefix: str = "") -> Iterator[tuple[str, Value]]:
     """Yields the dotted keys of a table and their values. A list is a value."""
     for key, value in table.items():
         path = f"{prefix}{key}"
@@ -49,13 +54,13 @@ def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield path, value
 
 
-def nested(paths: Mapping[str, Any]) -> dict[str, Any]:
+def nested(paths: Table) -> dict[str, Value]:
     """Returns the table with these dotted keys."""
-    made: dict[str, Any] = {}
+    made: dict[str, Value] = {}
     for path, value in paths.items():
         *tables, key = path.split(".")
         inside = made
         for name in tables:
-            inside = inside.setdefault(name, {})
+            inside = cast(dict[str, Value], inside.setdefault(name, {}))
         inside[key] = value
     return made

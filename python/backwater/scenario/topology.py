@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from backwater import _core
 from backwater._core import InputError
 from backwater.common.extras import library
 from backwater.scenario import typed
@@ -28,6 +27,7 @@ from backwater.scenario.builders import (
     single_switch,
     two_clos,
 )
+from backwater.scenario.network import read
 from backwater.scenario.units import BitsPerSec, Duration, Quantity, spelled
 
 if TYPE_CHECKING:
@@ -141,11 +141,11 @@ def to_networkx(scenario: Mapping[str, Any]) -> networkx.Graph[str]:
 
     A node has the attribute `host`. An edge has `rate` and `delay`, as quantities: numbers in bit/s and seconds.
     """
-    network = json.loads(_core.network(json.dumps(scenario)))
+    network = read(json.dumps(scenario))
     made = library("networkx").Graph()
-    names = [node["name"] for node in network["nodes"]]
-    made.add_nodes_from((node["name"], {"host": node["host"]}) for node in network["nodes"])
-    for link in network["links"]:
-        rate, delay = Quantity(link["rate_bps"], "bps"), Quantity(link["delay_ps"] * 1e-12, "s")
-        made.add_edge(names[link["a"]], names[link["b"]], rate=rate, delay=delay)
+    names = [node.name for node in network.nodes]
+    made.add_nodes_from((node.name, {"host": node.host}) for node in network.nodes)
+    for link in network.links:
+        rate, delay = Quantity(link.rate_bps, "bps"), Quantity(link.delay_ps * 1e-12, "s")
+        made.add_edge(names[link.a], names[link.b], rate=rate, delay=delay)
     return made

@@ -59,7 +59,7 @@ def flows(
         ends = [host(row[at], hosts, f"flows[{i}].{names[at]}") for at in (1, 2)]
         rest = [whole(row[at], f"flows[{i}].{names[at]}") for at in range(3, len(names))]
         lines.append(",".join([start, *ends, *rest]))
-    made: dict[str, Any] = {"kind": "flow-list", "rows": "\n".join(lines) + "\n"}
+    made: dict[str, object] = {"kind": "flow-list", "rows": "\n".join(lines) + "\n"}
     made |= {key: value for key, value in (("class", class_), ("priority", priority)) if value is not None}
     return made  # type: ignore[return-value]
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Final
 
 from backwater.common.quantities import percent, size, some
 from backwater.judge.estimate import Estimate
 from backwater.judge.measured import size_range
 from backwater.judge.numbers import between_words, number
-from backwater.show.seeds import RunData
+from backwater.runs.manifest import Params
+from backwater.scenario.claims import Figure, Leaf
+from backwater.show.page import BOUNDS, Binned, PageData, RunData
 
-STATISTIC = "p99"
+STATISTIC: Final = "p99"
 NAMED = 4
 """Variants that are named one by one; others are counted."""
 UNFINISHED = 0.01
@@ -34,7 +36,7 @@ class Entry:
     high: float | None = None
     scheme: str = ""
     left_out: bool = False
-    point: dict[str, Any] = field(default_factory=dict)
+    point: Params = field(default_factory=dict)
     unfinished: float = 0.0
     """Share of the measured flows."""
     label: str = ""
@@ -102,12 +104,12 @@ def best(entries: Sequence[Entry]) -> Entry | None:
     return min((entry for entry in entries if entry.can_win), key=lambda entry: entry.known, default=None)
 
 
-def compared(data: dict[str, Any]) -> Measurement | None:
+def compared(data: PageData) -> Measurement | None:
     """What the sentences compare; None where nothing was simulated."""
     return measurement(data) if any("flows" in run["summary"] for run in data["runs"]) else None
 
 
-def sentences(data: dict[str, Any]) -> list[str]:
+def sentences(data: PageData) -> list[str]:
     """What the page's data say; nothing where nothing was simulated.
 
     >>> sentences({"runs": []})
@@ -250,49 +252,49 @@ def both(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def point_name(point: dict[str, Any]) -> str:
+def point_name(point: Params) -> str:
     return ", ".join(f"{key.rpartition('.')[2]} {value}" for key, value in point.items())
 
 
 # Which measurement, and its values.
 
 
-def measurement(data: dict[str, Any]) -> Measurement | None:
+def measurement(data: PageData) -> Measurement | None:
     """From the experiment's own panel if it has one of short flows, else from a size bin."""
     return of_panel(data) or of_bin(data["runs"])
 
 
-def wanted_panel(figure: dict[str, Any]) -> dict[str, Any] | None:
+def wanted_panel(figure: Figure) -> tuple[str, Leaf] | None:
     """The first panel that shows the p99 slowdown of flows up to a size."""
     for panel in figure.get("panels", []):
         value = panel["value"]
         if isinstance(value, dict) and value.get("slowdown") == STATISTIC and value.get("sizes", "").startswith("<="):
-            return dict(panel)
+            return panel["label"], value
     return None
 
 
-def of_panel(data: dict[str, Any]) -> Measurement | None:
-    wanted = wanted_panel(data.get("figure") or {})
-    drawn = next((panel for panel in data.get("panels", []) if wanted and panel["label"] == wanted["label"]), None)
-    if wanted is None or drawn is None:
+def of_panel(data: PageData) -> Measurement | None:
+    if (wanted := wanted_panel(data.get("figure") or {})) is None:
         return None
-    value = wanted["value"]
+    label, value = wanted
+    if (drawn := next((panel for panel in data.get("panels", []) if panel["label"] == label), None)) is None:
+        return None
     runs = {(run["named"], point_name(run["point"])): run for run in data["runs"]}
     _, most, _ = size_range(value["sizes"])
     entries = []
     for one in drawn["runs"]:
-        run = runs.get((one["variant"], point_name(one["point"])), {})
+        run = runs.get((one["variant"], point_name(one["point"])))
         entries.append(
             Entry(
                 one["variant"],
                 one["value"],
                 one.get("low"),
                 one.get("high"),
-                run.get("scheme", ""),
-                run.get("left_out", False),
+                run["scheme"] if run else "",
+                run is not None and run.get("left_out", False),
                 one["point"],
-                unfinished(run, value.get("class"), most),
-                label_of(run),
+                unfinished(run, value.get("class"), most) if run else 0.0,
+                label_of(run) if run else "",
             )
         )
     which = f"{value['class']} flows" if "class" in value else "flows"
@@ -309,7 +311,7 @@ def of_bin(runs: Sequence[RunData]) -> Measurement | None:
     if not classes:
         return None
     flow_class = min(classes, key=lambda name: name in collective_classes(runs))
-    known: dict[tuple[int, int | None], list[dict[str, Any] | None]] = {}
+    known: dict[tuple[int, int | None], list[Binned | None]] = {}
     for i, run in enumerate(runs):
         for row in run["slowdown"].get(flow_class, []):
             ends = (row["size_low_bytes"], row["size_high_bytes"])
@@ -333,32 +335,32 @@ def collective_classes(runs: Sequence[RunData]) -> set[str]:
     return {one["class"] for run in runs for one in run["summary"].get("collectives") or []}
 
 
-def entry_of(run: RunData, row: dict[str, Any] | None) -> Entry:
-    low, high = (row or {}).get(f"{STATISTIC}_bounds") or (None, None)
-    left = (row or {}).get("unfinished", 0)
+def entry_of(run: RunData, row: Binned | None) -> Entry:
+    low, high = (row.get(BOUNDS[STATISTIC]) if row else None) or (None, None)
+    left, finished = (row.get("unfinished", 0), row["flows"]) if row else (0, 0)
     return Entry(
         run["variant"] if run["point"] else run["shown"],
-        (row or {}).get(STATISTIC),
+        row[STATISTIC] if row else None,
         low,
         high,
         run["scheme"],
         run.get("left_out", False),
         run["point"],
-        left / max(1, left + (row or {}).get("flows", 0)),
+        left / max(1, left + finished),
         label_of(run),
     )
 
 
 def label_of(run: RunData) -> str:
     """The label of a run, or of its first seed."""
-    return str(run.get("members", [run])[0].get("name", ""))
+    return run["members"][0]["name"] if "members" in run else run["name"]
 
 
 def unfinished(run: RunData, flow_class: str | None, most: float) -> float:
     """Share of a run's flows up to this size that did not finish."""
     rows = [
         row
-        for name, bins in run.get("slowdown", {}).items()
+        for name, bins in run["slowdown"].items()
         for row in bins
         if flow_class in (None, name) and row["size_high_bytes"] is not None and row["size_high_bytes"] <= most
     ]

@@ -9,14 +9,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING
 
 from backwater.common.arrays import Floats, Integers, np, pc
 from backwater.common.quantities import as_number
 from backwater.judge.estimate import Estimate
 from backwater.judge.kinds import bounds
 from backwater.runs.run import Run
+from backwater.show import page
 from backwater.show.seeds import estimate
+
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Collective, Job
 
 TIMES = 1000
 """Iterations whose time is drawn; of more every n-th."""
@@ -39,7 +43,7 @@ BUS = {
 class Iterations:
     """One collective or job of one run. Times are seconds from its start."""
 
-    workload: dict[str, Any]
+    workload: Collective | Job
     ranks: int
     planned: int
     """Iterations that it has."""
@@ -59,15 +63,15 @@ class Iterations:
         return np.diff(self.ends, prepend=0.0)
 
 
-def of_seeds(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def of_seeds(runs: Sequence[Run]) -> list[page.Collective]:
     """What the page shows of each collective and job: means over these runs, which differ only in their seed."""
-    rows = []
+    rows: list[page.Collective] = []
     for members in zip(*(of_run(run) for run in runs), strict=True):
         done = [one for one in members if len(one.ends) == one.planned]
         complete = len(done) == len(members)
         iterations = min(len(one.ends) for one in members)
         workload, ranks = members[0].workload, members[0].ranks
-        pattern = workload.get("pattern", "job")
+        pattern = "job" if workload["kind"] == "job" else workload["pattern"]
         mean = [float(one.ends[-1] / len(one.ends)) for one in members if len(one.ends)]
         known = len(mean) == len(members)
         rows.append(
@@ -92,12 +96,12 @@ def of_seeds(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 def of_run(run: Run) -> list[Iterations]:
-    workloads = [one for one in run.scenario["workload"] if one["kind"] in ("collective", "job")]
+    workloads = [one for one in run.scenario["workload"] if one["kind"] == "collective" or one["kind"] == "job"]
     if not workloads:
         return []
     table = run.table("phases")
     found = []
-    for workload, summary in zip(workloads, run.summary["jobs"], strict=True):
+    for workload, summary in zip(workloads, run.summary["jobs"] or [], strict=True):
         mine = table.filter(pc.equal(table["class"], workload["class"]))
         hosts = dict(zip(mine["rank"].to_pylist(), mine["host"].to_pylist(), strict=True))
         start = as_number(workload["start"], "workload.start")
@@ -119,7 +123,7 @@ class Spans:
     compute: Floats
 
 
-def iterations_of(workload: dict[str, Any], hosts: dict[int, str], planned: int, spans: Spans) -> Iterations:
+def iterations_of(workload: Collective | Job, hosts: dict[int, str], planned: int, spans: Spans) -> Iterations:
     """Those before the first that did not end at every rank with operations, which `hosts` names."""
     names = list(hosts)
     place = np.searchsorted(names := sorted(names), spans.rank)
@@ -147,7 +151,7 @@ def iterations_of(workload: dict[str, Any], hosts: dict[int, str], planned: int,
     )
 
 
-def last(members: Sequence[Iterations]) -> dict[str, Any] | None:
+def last(members: Sequence[Iterations]) -> page.Last | None:
     """The rank that is last alone most often, and how far behind the median rank it is then; None where none is."""
     counted = Counter(host for one in members for host in one.last_byte if host is not None)
     if not counted:
@@ -159,12 +163,12 @@ def last(members: Sequence[Iterations]) -> dict[str, Any] | None:
     return {"host": host, "times": times, "of": sum(len(one.last_byte) for one in members), "behind": fmean(behind)}
 
 
-def bus_bandwidth(workload: dict[str, Any], ranks: int, seconds: float) -> float | None:
+def bus_bandwidth(workload: Collective | Job, ranks: int, seconds: float) -> float | None:
     """Bits a second, as nccl-tests defines it; of a pipeline what goes over each of its links. A job has none."""
-    if (share := BUS.get(workload.get("pattern", "job"))) is None:
+    if workload["kind"] == "job" or (share := BUS.get(workload["pattern"])) is None:
         return None
     return 8 * as_number(workload["bytes"], "workload.bytes") * share(ranks) / seconds
 
 
-def told(measured: Estimate) -> dict[str, Any]:
+def told(measured: Estimate) -> page.Measured:
     return {"value": measured.value, "bounds": bounds(measured)}

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -20,13 +19,15 @@ from backwater._core import InputError
 from backwater.common.quantities import count, percent, size, span
 from backwater.judge.estimate import Estimate
 from backwater.judge.numbers import between_words, number
-from backwater.runs.manifest import without_seed
+from backwater.runs.manifest import Params, without_seed
 from backwater.runs.results import Results, digest_of
 from backwater.runs.run import Run
+from backwater.runs.summary import Summary
 from backwater.show import answer, report, seeds
 from backwater.show.names import named
+from backwater.show.page import BOUNDS, Binned, RunData, Statistic
 
-STATISTICS = ("mean", "p50", "p95", "p99")
+STATISTICS = seeds.STATISTICS
 WIDTH = 100
 """Characters of a line where no terminal says how many it has."""
 WIDEST = 30
@@ -34,8 +35,8 @@ WIDEST = 30
 FRAME = 3
 """Characters that a column takes besides its text."""
 
-Summary = dict[str, Any]
-Bin = tuple[int, int | None]
+Ends = tuple[int, int | None]
+"""Of a size bin."""
 Row = tuple[str, list[str]]
 """What stands at its left, and a cell of each column."""
 
@@ -45,9 +46,9 @@ class Column:
     """A variant at one point of the sweep, with the runs that differ only in their seed."""
 
     name: str
-    point: dict[str, Any]
+    point: Params
     runs: list[Run]
-    data: seeds.RunData
+    data: RunData
     """The runs joined, as the page shows them."""
 
     @property
@@ -59,7 +60,7 @@ class Column:
     def digest(self) -> str:
         return digest_of([run.digest for run in self.runs])
 
-    def bins(self, flow_class: str) -> dict[Bin, dict[str, Any]]:
+    def bins(self, flow_class: str) -> dict[Ends, Binned]:
         """The size bins of a class of flows by their ends, and all sizes together."""
         rows = [*self.data["slowdown"].get(flow_class, [])]
         rows += [row for name, row in self.data["slowdown_all"].items() if name == flow_class]
@@ -126,7 +127,7 @@ def columns(opened: Sequence[Results]) -> list[Column]:
 
 
 def column(prefix: str, members: list[tuple[str, Run]]) -> Column:
-    (data,) = seeds.together([report.numbers(name, run, {}) for name, run in members])
+    (data,) = seeds.together([{**report.numbers(name, run, {})} for name, run in members])
     point = data["point"]
     return Column(f"{prefix}{data['named']}" if point else data["name"], point, [run for _, run in members], data)
 
@@ -141,7 +142,8 @@ def tables(
     # Errors
     `InputError` on an unknown statistic or class.
     """
-    if statistic not in STATISTICS:
+    chosen = next((one for one in STATISTICS if one == statistic), None)
+    if chosen is None:
         raise InputError(f"--percentile {statistic}: expected one of {', '.join(STATISTICS)}")
     shown = columns(opened)
     if any("results" in run.summary for one in shown for run in one.runs):
@@ -150,10 +152,12 @@ def tables(
     flow_class = flow_class or next(iter(classes), "")
     if classes and flow_class not in classes:
         raise InputError(f"--class {flow_class}: expected one of {', '.join(classes)}")
-    return simulated(shown, f"FCT slowdown, {statistic}, {flow_class} flows", statistic, flow_class, width)
+    return simulated(shown, f"FCT slowdown, {statistic}, {flow_class} flows", chosen, flow_class, width)
 
 
-def simulated(shown: list[Column], what: str, statistic: str, flow_class: str, width: int) -> Iterator[Table | Text]:
+def simulated(
+    shown: list[Column], what: str, statistic: Statistic, flow_class: str, width: int
+) -> Iterator[Table | Text]:
     numbers = sorted({len(one.runs) for one in shown})
     if numbers[-1] > 1:
         yield Text(
@@ -169,7 +173,9 @@ def simulated(shown: list[Column], what: str, statistic: str, flow_class: str, w
     yield from side_by_side("Whole runs", "", shown, facts(shown), width)
 
 
-def by_point(title: str, shown: list[Column], statistic: str, flow_class: str, width: int) -> Iterator[Table | Text]:
+def by_point(
+    title: str, shown: list[Column], statistic: Statistic, flow_class: str, width: int
+) -> Iterator[Table | Text]:
     """A row for each point of the sweep, a column for each variant, all sizes together."""
     cells = {
         (answer.point_name(one.point) or "not swept", one.name): slowdown(
@@ -182,21 +188,21 @@ def by_point(title: str, shown: list[Column], statistic: str, flow_class: str, w
     yield from fitting(title, "", names, [""] * len(names), rows, width)
 
 
-def slowdowns(shown: list[Column], statistic: str, flow_class: str) -> list[Row]:
+def slowdowns(shown: list[Column], statistic: Statistic, flow_class: str) -> list[Row]:
     """A row for each size bin, small sizes first, all sizes last."""
     found = [one.bins(flow_class) for one in shown]
     bins = sorted({ends for one in found for ends in one}, key=lambda ends: (ends == (0, None), ends[0]))
     return [(bin_name(*ends), [slowdown(one.get(ends), statistic) for one in found]) for ends in bins]
 
 
-def slowdown(row: dict[str, Any] | None, statistic: str) -> str:
+def slowdown(row: Binned | None, statistic: Statistic) -> str:
     """One seed's number to two places, as always; several seeds' mean with its interval."""
-    if row is None or row[statistic] is None:
+    if row is None or (value := row[statistic]) is None:
         return "-"
-    low, high = row.get(f"{statistic}_bounds", (None, None))
+    low, high = row.get(BOUNDS[statistic], (None, None))
     if low is None or high is None:
-        return f"{row[statistic]:.2f}"
-    return told(Estimate(row[statistic], low, high), lambda value: f"{value:.2f}" if value < 100 else number(value))
+        return f"{value:.2f}"
+    return told(Estimate(value, low, high), lambda value: f"{value:.2f}" if value < 100 else number(value))
 
 
 def told(measured: Estimate, tell: Callable[[float], str]) -> str:
@@ -215,8 +221,8 @@ def collectives(shown: list[Column]) -> list[Row]:
 
     def cell(one: Column, flow_class: str) -> str:
         rows = [row for run in one.runs for row in run.summary.get("collectives") or [] if row["class"] == flow_class]
-        times = [row["completion_ps"] for row in rows]
-        if len(times) < len(one.runs) or None in times:
+        times = [time for row in rows if (time := row["completion_ps"]) is not None]
+        if len(times) < max(len(one.runs), len(rows)):
             return "-"
         return told(seeds.estimate([time * 1e-12 for time in times]), span)
 
@@ -243,8 +249,8 @@ def results(shown: list[Column]) -> list[Row]:
             raise InputError(f"{run.path}: a simulation beside computations: expected runs of one kind")
 
     def cell(one: Column, what: str) -> str:
-        values = [run.summary["results"].get(what) for run in one.runs]
-        if any(value is None for value in values):
+        values = [value for run in one.runs if (value := run.summary["results"].get(what)) is not None]
+        if len(values) < len(one.runs):
             return "-"
         measured = seeds.estimate(values)
         return number(measured.value) + between_words(measured)
@@ -264,7 +270,7 @@ def unlike_first(first: Column, other: Column) -> str:
     return ", ".join(differ)
 
 
-def as_json(opened: Sequence[Results]) -> list[dict[str, Any]]:
+def as_json(opened: Sequence[Results]) -> list[dict[str, object]]:
     """Each column with its runs and seeds joined: slowdowns with `_bounds` of their intervals, means and totals."""
     return [
         {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
@@ -92,7 +91,7 @@ def percent(value: float, *, sign: bool = False) -> str:
     return f"{100 * value:{'+' if sign and value else ''}.{digits}f} %"
 
 
-def as_json(done: Comparison) -> dict[str, Any]:
+def as_json(done: Comparison) -> dict[str, object]:
     """Everything, for other programs."""
 
     def flow(side: Finished, place: int) -> dict[str, int]:

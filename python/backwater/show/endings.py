@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from backwater.common.quantities import some, span
+from backwater.runs.manifest import RunTiming, Timing
 from backwater.runs.run import Run
+from backwater.runs.summary import Ending
 
 SHOWN = 8
 """Most waits of a cycle that are listed."""
@@ -46,23 +46,23 @@ def in_lab(runs: list[Run]) -> list[str]:
     return [" ".join(lines)]
 
 
-def in_python(timing: dict[str, Any], runs: list[Run]) -> list[str]:
+def in_python(timing: Timing, runs: list[Run]) -> list[str]:
     """Says which congestion controls were code in Python, and how much longer their runs took; nothing if none was."""
-    rows = {row["label"]: row for row in timing.get("runs", []) if row.get("control_calls")}
-    by_name: dict[str, list[dict[str, Any]]] = {}
+    rows = {row["label"]: row for row in timing["runs"] if row.get("control_calls")}
+    by_name: dict[str, list[RunTiming]] = {}
     for run in runs:
         if run.label in rows:
             by_name.setdefault(run.scenario["host"]["callback"]["name"], []).append(rows[run.label])
     lines = []
     for name, of_name in by_name.items():
-        wall, inside = (sum(row[key] for row in of_name) for key in ("wall_s", "control_s"))
+        wall, inside = sum(row["wall_s"] for row in of_name), sum(row["control_s"] for row in of_name)
         longer = f", which made it {wall / (wall - inside):.2g} times as long" if wall > inside else ""
         calls = some(sum(row["control_calls"] for row in of_name), "time")
         lines.append(f"Control in Python: {name} was called {calls} in {some(len(of_name), 'run')}{longer}.")
     return lines
 
 
-def circle(ending: dict[str, Any]) -> str:
+def circle(ending: Ending) -> str:
     """Returns which queue waits for which."""
     cycle = ending["cycle"]
     if not cycle:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.table import Table
 
 from backwater.common.quantities import size, some, span, tenths
-from backwater.runs.explain import Explained
+from backwater.runs.explain import Cause, Explained, ExplainedFlow, Wait
 
 ROWS = 12
 """Most causes that are listed. The others share one line."""
@@ -67,15 +67,15 @@ def part_words(part: Part) -> str:
     return f"{us(part.span_ps)} {part.what}"
 
 
-def hops(flow: dict[str, Any]) -> list[Hop]:
+def hops(flow: ExplainedFlow) -> list[Hop]:
     """Returns hops from the source on. Each has its longest part first and its link last."""
-    at: dict[int, list[dict[str, Any]]] = {}
+    at: dict[int, list[Wait]] = {}
     for wait in flow["waits"]:
         at.setdefault(wait["hop"], []).append(wait)
     return [hop_of(hop, waits) for hop, waits in at.items()]
 
 
-def hop_of(hop: int, waits: list[dict[str, Any]]) -> Hop:
+def hop_of(hop: int, waits: list[Wait]) -> Hop:
     node, peer = waits[0]["node"], waits[0]["peer"]
     receives = waits[0]["why"] == "host-delay"
     queued = [wait for wait in waits if wait["why"] not in LINKS]
@@ -89,9 +89,9 @@ def hop_of(hop: int, waits: list[dict[str, Any]]) -> Hop:
     return Hop(node, peer, where, receives, sum(part.span_ps for part in parts), parts)
 
 
-def grouped(waits: list[dict[str, Any]]) -> Iterator[Part]:
+def grouped(waits: list[Wait]) -> Iterator[Part]:
     """Yields the spans at one port. Pauses by the same switch for the same class and place are one part."""
-    pauses: dict[tuple[str, str | None, str | None], list[dict[str, Any]]] = {}
+    pauses: dict[tuple[str | None, str | None, str | None], list[Wait]] = {}
     for wait in waits:
         if wait["why"] == "paused":
             pauses.setdefault((wait["by"], wait["whose"], wait["towards"]), []).append(wait)
@@ -105,12 +105,12 @@ def grouped(waits: list[dict[str, Any]]) -> Iterator[Part]:
         yield Part(sum(wait["span_ps"] for wait in same), f"paused by {by}{sake}{way}", "paused")
 
 
-def cause(row: dict[str, Any]) -> str:
-    """Returns the cause of a part of the time in words."""
+def cause(row: Wait | Cause, elsewhere: bool | None = None) -> str:
+    """Returns the cause of a part of the time in words. A pause may have been for a flow to `elsewhere`."""
     whose = row["whose"]
     match row["why"]:
         case "paused":
-            to = {None: "", True: " to other receivers", False: " to the same receiver"}[row.get("elsewhere")]
+            to = {None: "", True: " to other receivers", False: " to the same receiver"}[elsewhere]
             return f"paused for {whose}{to}" if whose else "paused"
         case "queue":
             return f"behind {whose} in its queue"
@@ -163,7 +163,10 @@ def cause_table(explained: Explained, title: str) -> Table:
 def cause_rows(explained: Explained) -> list[tuple[str, str, float, float]]:
     """Returns place, cause, share and mean in picoseconds, the largest first. Causes beyond `ROWS` share one row."""
     causes, flows = explained.causes(), explained.flows.num_rows
-    rows = [(PLACES[row["place"]], cause(row), row["share"], row["span_ps"] / flows) for row in causes[:ROWS]]
+    rows = [
+        (PLACES[row["place"]], cause(row, row["elsewhere"]), row["share"], row["span_ps"] / flows)
+        for row in causes[:ROWS]
+    ]
     if rest := causes[ROWS:]:
         share, mean = sum(row["share"] for row in rest), sum(row["span_ps"] for row in rest) / flows
         rows.append(("", some(len(rest), "other cause"), share, mean))
@@ -196,14 +199,16 @@ def sentence(explained: Explained) -> str:
     waits = [row for row in rows if row["place"] != "links" and row["why"] != "own-packets"]
     other = 1 - sum(row["share"] for row in waits)
     parts = [
-        f"{tenths(row['share'])} {cause(row)} {PLACES[row['place']]}" for row in waits[:3] if row["share"] >= 0.005
+        f"{tenths(row['share'])} {cause(row, row['elsewhere'])} {PLACES[row['place']]}"
+        for row in waits[:3]
+        if row["share"] >= 0.005
     ]
     beyond = sum(row["share"] for row in waits[3:])
     parts += [f"{tenths(beyond)} other waits"] if beyond >= 0.005 else []
     return "; ".join([*parts, f"{tenths(other)} own packets and links"])
 
 
-def as_json(explained: Iterable[Explained], *, summary: bool) -> list[dict[str, Any]]:
+def as_json(explained: Iterable[Explained], *, summary: bool) -> list[dict[str, object]]:
     """Returns the flows of each run with their parts, and with `summary` the causes of all flows."""
     return [
         {

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import matplotlib
 from matplotlib import rc_context
@@ -29,9 +29,12 @@ from backwater.common import disk
 from backwater.common.arrays import np
 from backwater.common.quantities import quantity
 from backwater.common.quantities import size as bytes_words
+from backwater.common.values import Value
 from backwater.hpcc.comparison import Comparison
+from backwater.judge.panels import Panel, PanelRun, Shown
 from backwater.show import series
 from backwater.show.failures import Failures
+from backwater.show.page import BOUNDS, Binned, PageData, RunData, Statistic
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ def check_size(size: str, named: str = "size") -> None:
         raise InputError(f"{named} {size!r}: expected one of {', '.join(SIZES)}")
 
 
-def write(data: dict[str, Any], place: Path, formats: Sequence[str] = ("png",), size: str = "page") -> list[Path]:
+def write(data: PageData, place: Path, formats: Sequence[str] = ("png",), size: str = "page") -> list[Path]:
     """Draws what there is to draw, at a `size` of `SIZES`.
 
     # Errors
@@ -178,6 +181,22 @@ def styled(style: str | os.PathLike[str] | None) -> Iterator[None]:
         yield
 
 
+Points = dict[str, list[RunData]]
+"""Runs by the name of their point in the sweep."""
+Line = RunData | PanelRun
+"""A run as a point of a line."""
+Distributed = Literal["buffer", "active_flows", "pool", "queueing_delay"]
+DISTRIBUTED: dict[Distributed, tuple[float, str]] = {
+    "buffer": (1e-6, "buffer occupancy of a switch (MB)"),
+    "active_flows": (1, "active flows at a port"),
+    "pool": (1e-6, "bytes in a shared pool (MB)"),
+    "queueing_delay": (1e-3, "queueing delay (us)"),
+}
+"""What is drawn as a distribution: its scale, and what its axis is called."""
+SIZED: tuple[Statistic, ...] = ("mean", "p95", "p99")
+ALONG: tuple[Statistic, ...] = ("mean", "p50", "p99")
+"""Statistics that are drawn by size, and along a swept key."""
+
 given: ContextVar[Sequence[Axes]] = ContextVar("given", default=())
 """Axes to draw into, in place of a new figure's."""
 
@@ -215,7 +234,7 @@ def sheet(panels: int, size: str, panel_height: float = PANEL_HEIGHT) -> tuple[F
     return figure, grid[:panels]
 
 
-def drawings(data: dict[str, Any]) -> Iterator[tuple[str, Callable[..., Figure]]]:
+def drawings(data: PageData) -> Iterator[tuple[str, Callable[..., Figure]]]:
     """Each figure that there is something for: its name, and what draws it, at a `size` of `SIZES`."""
     runs, wanted = printable([run for run in data["runs"] if not run["left_out"]]), printable(data["panels"])
     points = by_point(runs)
@@ -226,12 +245,7 @@ def drawings(data: dict[str, Any]) -> Iterator[tuple[str, Callable[..., Figure]]
             yield f"slowdown-{name}", partial(slowdown, runs, name)
         else:
             yield f"sweep-{name}", partial(along_sweep, runs, name)
-    for key, scale, label in (
-        ("buffer", 1e-6, "buffer occupancy of a switch (MB)"),
-        ("active_flows", 1, "active flows at a port"),
-        ("pool", 1e-6, "bytes in a shared pool (MB)"),
-        ("queueing_delay", 1e-3, "queueing delay (us)"),
-    ):
+    for key, (scale, label) in DISTRIBUTED.items():
         if any((run[key] or {}).get("value") for run in runs):
             yield key.replace("_", "-"), partial(distribution, points, key, scale, label)
     if any(run["isolated"] for run in runs):
@@ -264,24 +278,24 @@ def fresh(name: str, taken: set[str]) -> str:
     return next(one for one in numbered if one.lower() not in taken)
 
 
-def by_point(runs: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def by_point(runs: list[RunData]) -> Points:
     """Runs by their point of the sweep, with its name; one without a name if nothing was swept."""
-    points: dict[str, list[dict[str, Any]]] = {}
+    points: Points = {}
     for run in runs:
         name = ", ".join(f"{key.rpartition('.')[2]} {value}" for key, value in run["point"].items())
         points.setdefault(name, []).append(run)
     return points
 
 
-def slowdown(runs: list[dict[str, Any]], flow_class: str, size: str = "page") -> Figure:
+def slowdown(runs: list[RunData], flow_class: str, size: str = "page") -> Figure:
     """Average, p95 and p99 against flow size."""
     figure, grid = sheet(3, size)
-    for axes, statistic in zip(grid, ("mean", "p95", "p99"), strict=True):
+    for axes, statistic in zip(grid, SIZED, strict=True):
         for run in runs:
-            rows = [row for row in run["slowdown"].get(flow_class, []) if row[statistic] is not None]
-            at, values = [row["at"] for row in rows], [row[statistic] for row in rows]
+            known = [(row, y) for row in run["slowdown"].get(flow_class, []) if (y := row[statistic]) is not None]
+            at, values = [row["at"] for row, _ in known], [y for _, y in known]
             line(axes, run["slot"], at, values, run["shown"], marker=True)
-            intervals(axes, [(row["at"], with_bounds(row, statistic)) for row in rows], colour(run["slot"]))
+            intervals(axes, [(row["at"], with_bounds(row, statistic)) for row, _ in known], colour(run["slot"]))
         axes.set_xscale("log")
         logarithmic(axes)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: bytes_words(x)))
@@ -290,28 +304,28 @@ def slowdown(runs: list[dict[str, Any]], flow_class: str, size: str = "page") ->
     return figure
 
 
-def along_sweep(runs: list[dict[str, Any]], flow_class: str, size: str = "page") -> Figure:
+def along_sweep(runs: list[RunData], flow_class: str, size: str = "page") -> Figure:
     """Average, median and p99 of all sizes along the swept key, a line per variant."""
     figure, grid = sheet(3, size)
     key = swept(runs)
     count = 0
-    for axes, statistic in zip(grid, ("mean", "p50", "p99"), strict=True):
+    for axes, statistic in zip(grid, ALONG, strict=True):
         rows = [(run, run["slowdown_all"].get(flow_class)) for run in runs]
         count = draw_along(axes, key, [(run, row[statistic] if row else None) for run, row in rows])
-        draw_intervals(axes, key, [{**run, **with_bounds(row or {}, statistic)} for run, row in rows])
+        draw_intervals(axes, key, [{**on_line(run), **with_bounds(row, statistic)} for run, row in rows])
         logarithmic(axes)
         finish(axes, labelled(key, runs), f"{flow_class} FCT slowdown, {NAMES[statistic]}")
     legend(figure, count)
     return figure
 
 
-def swept(runs: list[dict[str, Any]]) -> str:
+def swept(runs: Sequence[Line]) -> str:
     """The first key of the sweep that takes several values, the seed only if no other does; nothing if none does."""
     keys = sorted(runs[0]["point"] if runs else {}, key=lambda key: key == "seed")
     return next((key for key in keys if len({str(run["point"].get(key)) for run in runs}) > 1), "")
 
 
-def draw_along(axes: Axes, key: str, values: list[tuple[dict[str, Any], float | None]]) -> int:
+def draw_along(axes: Axes, key: str, values: list[tuple[Line, float | None]]) -> int:
     """A line for each variant, and for each value of the other swept keys; returns how many."""
     steps = list(dict.fromkeys(run["point"][key] for run, _ in values))
     places = places_of(steps)
@@ -332,7 +346,12 @@ def draw_along(axes: Axes, key: str, values: list[tuple[dict[str, Any], float | 
     return len(lines)
 
 
-def draw_intervals(axes: Axes, key: str, runs: list[dict[str, Any]]) -> None:
+def on_line(run: RunData) -> PanelRun:
+    """A run as a point of a line, yet without a value."""
+    return {"variant": run["variant"], "point": run["point"], "slot": run["slot"]}
+
+
+def draw_intervals(axes: Axes, key: str, runs: Sequence[PanelRun]) -> None:
     """The interval of each point of lines along a swept key."""
     steps = list(dict.fromkeys(run["point"][key] for run in runs))
     at = dict(zip(steps, places_of(steps) or range(len(steps)), strict=True))
@@ -341,26 +360,29 @@ def draw_intervals(axes: Axes, key: str, runs: list[dict[str, Any]]) -> None:
         intervals(axes, mine, colour(slot))
 
 
-def with_bounds(row: dict[str, Any], statistic: str) -> dict[str, Any]:
+def with_bounds(row: Binned | None, statistic: Statistic) -> PanelRun:
     """A statistic of a size bin, and its bounds if it is a mean over seeds."""
-    low, high = row.get(f"{statistic}_bounds", (None, None))
-    return {"value": row.get(statistic), "low": low, "high": high}
+    if row is None:
+        return {"value": None, "low": None, "high": None}
+    low, high = row.get(BOUNDS[statistic], (None, None))
+    return {"value": row[statistic], "low": low, "high": high}
 
 
-def intervals(axes: Axes, points: list[tuple[float, dict[str, Any]]], colour: str) -> None:
+def intervals(axes: Axes, points: list[tuple[float, PanelRun]], colour: str) -> None:
     """Between what values lie, where there is more to say than the value."""
-    known = [(x, one["value"], one["low"], one["high"]) for x, one in points if is_wide(one)]
+    known = [(x, one["value"], *ends) for x, one in points if (ends := wide(one)) is not None]
     if known:
         x, y, low, high = (np.array(values, float) for values in zip(*known, strict=True))
         axes.errorbar(x, y, [y - low, high - y], color=colour, linestyle="none", capsize=2.5, elinewidth=1)
 
 
-def is_wide(one: dict[str, Any]) -> bool:
+def wide(one: PanelRun) -> tuple[float, float] | None:
+    """The ends of an interval; None where there is no more to say than the value."""
     low, high = one.get("low"), one.get("high")
-    return low is not None and high is not None and low < high
+    return (low, high) if low is not None and high is not None and low < high else None
 
 
-def line_slots(runs: list[dict[str, Any]], key: str) -> dict[str, int]:
+def line_slots(runs: Sequence[Line], key: str) -> dict[str, int]:
     """The colour of each line along `key`: its variant's, if each variant has one line."""
     names = {line_name(run, key): run for run in runs}
     if len(names) == len({run["variant"] for run in runs}):
@@ -368,13 +390,13 @@ def line_slots(runs: list[dict[str, Any]], key: str) -> dict[str, int]:
     return {name: i for i, name in enumerate(names)}
 
 
-def line_name(run: dict[str, Any], key: str) -> str:
+def line_name(run: Line, key: str) -> str:
     """A run's variant, and its place in the sweep aside from `key`."""
     rest = [f"{name.rpartition('.')[2]} {value}" for name, value in run["point"].items() if name != key]
     return ", ".join([run["variant"], *rest])
 
 
-def draw_published(axes: Axes, key: str, panel: dict[str, Any]) -> bool:
+def draw_published(axes: Axes, key: str, panel: Panel) -> bool:
     """Hollow markers at published points, each like the line it belongs to; returns whether there were any."""
     runs, drawn = panel["runs"], False
     steps = list(dict.fromkeys(run["point"].get(key) for run in runs))
@@ -389,38 +411,39 @@ def draw_published(axes: Axes, key: str, panel: dict[str, Any]) -> bool:
     return drawn
 
 
-def belongs(point: dict[str, Any], run: dict[str, Any]) -> bool:
+def belongs(point: Shown, run: PanelRun) -> bool:
     """Whether a run stands at the other swept values that a published point names."""
     return all(run["point"].get(key) == value for key, value in point["where"].items())
 
 
-def on_axis(at: Any, steps: list[Any]) -> float | None:
+def on_axis(at: Value, steps: Sequence[Value]) -> float | None:
     """Where a value stands on the axis of these; None if it is written in another way than they are."""
     places = places_of([*steps, at])
     return places[-1] if places else None
 
 
-def places_of(steps: list[Any]) -> list[float] | None:
+def places_of(steps: Sequence[Value]) -> list[float] | None:
     """Places on an axis: of numbers, or of quantities that share a unit. None where there is no such axis."""
-    if all(isinstance(step, int | float) for step in steps):
-        return [float(step) for step in steps]
+    numbers = [float(step) for step in steps if isinstance(step, int | float)]
+    if len(numbers) == len(steps):
+        return numbers
     parts = [part for step in steps if (part := quantity(step)) is not None]
     return [value for value, _ in parts] if len(parts) == len(steps) and unit_of(steps) else None
 
 
-def unit_of(steps: list[Any]) -> str:
+def unit_of(steps: Sequence[Value]) -> str:
     """The one unit of quantities; nothing for numbers, or where they have several."""
     units = {part[1] for step in steps if (part := quantity(step)) is not None}
     return units.pop() if len(units) == 1 else ""
 
 
-def labelled(key: str, runs: list[dict[str, Any]]) -> str:
+def labelled(key: str, runs: Sequence[Line]) -> str:
     """A swept key with the unit of its values."""
     unit = unit_of([run["point"][key] for run in runs]) if key else ""
     return f"{key} ({unit})" if unit else key
 
 
-def panels(wanted: list[dict[str, Any]], size: str = "page") -> Figure:
+def panels(wanted: list[Panel], size: str = "page") -> Figure:
     """The figure's own panels: lines along what was swept by numbers, a dot plot of the runs where nothing was.
 
     Beside them stands what was published.
@@ -453,21 +476,21 @@ def title_lines(label: str) -> str:
     return "\n".join(textwrap.wrap(whole, TITLE))
 
 
-def axis_of(runs: list[dict[str, Any]]) -> str:
+def axis_of(runs: list[PanelRun]) -> str:
     """The swept key that has places on an axis; nothing where there is none."""
     key = swept(runs)
     return key if key and places_of([run["point"][key] for run in runs]) is not None else ""
 
 
-def same_rows(wanted: list[dict[str, Any]]) -> bool:
+def same_rows(wanted: list[Panel]) -> bool:
     return len({tuple(row_names(panel["runs"])) for panel in wanted}) == 1
 
 
-def row_names(runs: list[dict[str, Any]]) -> list[str]:
+def row_names(runs: list[PanelRun]) -> list[str]:
     return [", ".join([run["variant"], *map(str, run["point"].values())]) for run in runs]
 
 
-def draw_lines(axes: Axes, panel: dict[str, Any]) -> tuple[int, bool]:
+def draw_lines(axes: Axes, panel: Panel) -> tuple[int, bool]:
     """Lines along the swept key; returns how many, and whether published points stand beside them."""
     runs = panel["runs"]
     key = swept(runs)
@@ -486,7 +509,7 @@ def draw_lines(axes: Axes, panel: dict[str, Any]) -> tuple[int, bool]:
     return count, beside
 
 
-def draw_dots(axes: Axes, panel: dict[str, Any], *, names: bool) -> bool:
+def draw_dots(axes: Axes, panel: Panel, *, names: bool) -> bool:
     """A row for each run; returns whether anything that was published stands in them, as bands and diamonds."""
     runs, beside = panel["runs"], False
     for y, run in enumerate(runs):
@@ -507,14 +530,14 @@ def draw_dots(axes: Axes, panel: dict[str, Any], *, names: bool) -> bool:
         beside |= bool(published)
         if run["value"] is None:
             continue
-        if is_wide(run):
-            ends = [[run["value"] - run["low"]], [run["high"] - run["value"]]]
-            axes.errorbar([run["value"]], [y], xerr=ends, color=tint, capsize=2.5, elinewidth=1.2)
+        if (ends := wide(run)) is not None:
+            spread = [[run["value"] - ends[0]], [ends[1] - run["value"]]]
+            axes.errorbar([run["value"]], [y], xerr=spread, color=tint, capsize=2.5, elinewidth=1.2)
         axes.plot([run["value"]], [y], "o", color=tint, markersize=5)
     values = [one["value"] for one in (*runs, *panel.get("published", [])) if one["value"] is not None]
     if values and min(values) > 0 and max(values) >= 2 * min(values):
         axes.set_xscale("log")
-        bounds: list[float] = [run[end] for run in runs for end in ("low", "high") if is_wide(run)]
+        bounds = [end for run in runs for end in wide(run) or ()]
         least, most = min([*values, *(end for end in bounds if end > 0)]), max([*values, *bounds])
         # An interval that is far longer than values differ is cut off.
         axes.set_xlim(max(least, min(values) / 2.5) / 1.2, min(most, max(values) * 2.5) * 1.2)
@@ -531,7 +554,7 @@ def draw_dots(axes: Axes, panel: dict[str, Any], *, names: bool) -> bool:
     return beside
 
 
-def draw_marks(axes: Axes, marks: dict[str, Any], steps: list[Any]) -> None:
+def draw_marks(axes: Axes, marks: dict[str, Value], steps: Sequence[Value]) -> None:
     """Places of the swept axis that have a name."""
     for name, at in marks.items():
         if (x := on_axis(at, steps)) is not None:
@@ -546,9 +569,7 @@ def close(values: list[float]) -> bool:
     return bool(values) and min(values) > 0.5 * max(values)
 
 
-def distribution(
-    points: dict[str, list[dict[str, Any]]], key: str, scale: float, label: str, size: str = "page"
-) -> Figure:
+def distribution(points: Points, key: Distributed, scale: float, label: str, size: str = "page") -> Figure:
     """A CDF at each point of the sweep."""
     figure, grid = one_each(points, size)
     for axes, (name, runs) in zip(grid, points.items(), strict=False):
@@ -557,7 +578,8 @@ def distribution(
             x, y = [v * scale for v in drawn["value"]], drawn["share"]
             line(axes, run["slot"], x, y, run["variant"], drawstyle="steps-post")
         axes.set_ylim(0, 1.01)
-        most = max((run[key]["value"][-1] for run in runs if (run[key] or {}).get("value")), default=0)
+        drawn_values = [one["value"] for run in runs if (one := run[key]) is not None]
+        most = max((values[-1] for values in drawn_values if values), default=0)
         if key == "active_flows" and most > LOG_FLOWS:
             axes.set_xscale("log")
             axes.set_xlim(left=1)
@@ -570,12 +592,12 @@ def distribution(
     return figure
 
 
-def one_each(points: dict[str, list[dict[str, Any]]], size: str) -> tuple[Figure, list[Axes]]:
+def one_each(points: Points, size: str) -> tuple[Figure, list[Axes]]:
     """A figure with axes for each point of the sweep; of one point it fits a column."""
     return sheet(len(points), "column" if len(points) == 1 else size)
 
 
-def over_time(points: dict[str, list[dict[str, Any]]], size: str = "page") -> Figure:
+def over_time(points: Points, size: str = "page") -> Figure:
     """Flows isolated over time at each point of the sweep."""
     figure, grid = one_each(points, size)
     for axes, (name, runs) in zip(grid, points.items(), strict=False):
@@ -589,7 +611,7 @@ def over_time(points: dict[str, list[dict[str, Any]]], size: str = "page") -> Fi
     return figure
 
 
-def queues(points: dict[str, list[dict[str, Any]]], size: str = "page", *, over_time: bool) -> Figure:
+def queues(points: Points, size: str = "page", *, over_time: bool) -> Figure:
     """Lengths of the sampled queues at each point of the sweep, a line per variant and port; or their CDFs."""
     figure, grid = one_each(points, size)
     ports = list(dict.fromkeys(queue["port"] for runs in points.values() for run in runs for queue in run["queues"]))
@@ -614,9 +636,9 @@ def queues(points: dict[str, list[dict[str, Any]]], size: str = "page", *, over_
     return figure
 
 
-def pause_time(runs: list[dict[str, Any]], size: str = "page") -> Figure:
+def pause_time(runs: list[RunData], size: str = "page") -> Figure:
     """Share of time that PFC paused ports, and BFC single queues, by kind of link; they are not comparable."""
-    shown = [
+    shown: list[tuple[Literal["pfc_paused_mean", "bfc_paused_share"], str]] = [
         ("pfc_paused_mean", "time that PFC paused a port (%)"),
         ("bfc_paused_share", "time that BFC paused a queue (%)"),
     ]

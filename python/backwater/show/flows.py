@@ -11,6 +11,7 @@ from backwater.runs.explain import Explained
 from backwater.runs.run import Run
 from backwater.show import explained as words
 from backwater.show.network import packed
+from backwater.show.page import ExplainedFlows
 
 FLOWS = 5_000
 """Of all runs of a page that were explained, the slowest: of each some hundred bytes, compressed."""
@@ -19,7 +20,7 @@ BLOCK = 32
 """Flows that are unpacked together, when the reader picks one of them."""
 
 
-def explained(run: Run, runs: int = 1) -> dict[str, Any] | None:
+def explained(run: Run, runs: int = 1) -> ExplainedFlows | None:
     """One of so many explained runs of a page; None where nothing was explained and kept. Times are seconds."""
     found = kept.of(run)
     if found is None:
@@ -47,13 +48,16 @@ def pack(value: Any) -> str:
     return packed(np.frombuffer(text.encode(), np.uint8))
 
 
-def detail(found: Explained, number: int) -> dict[str, Any]:
+def detail(found: Explained, number: int) -> dict[str, object]:
     """Of a flow: itself, its parts port by port, the links that its completing packet took, and its rate."""
     flow = found.flow(number)
     hops = words.hops(flow)
     rate = found.rate(number)
     return {
-        **{key: flow[key] for key in ("flow", "class", "src", "dst")},
+        "flow": flow["flow"],
+        "class": flow["class"],
+        "src": flow["src"],
+        "dst": flow["dst"],
         "size": flow["size_bytes"],
         "slowdown": flow["slowdown"],
         "ideal": flow["ideal_ps"] * 1e-12,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from backwater.common.quantities import scaled, some, span
 from backwater.show import answer
 from backwater.show.answer import Entry
-from backwater.show.seeds import RunData
+from backwater.show.page import Collective, Last, PageData, RunData
 
 RATES = [(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1.0, "b/s")]
 UNITS = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us")]
 
 
-def sentences(data: dict[str, Any]) -> list[str]:
+def sentences(data: PageData) -> list[str]:
     """Of each collective at the last point of a sweep: the time per iteration, the bus bandwidth, the slowest rank.
 
     >>> sentences({"runs": []})
@@ -23,7 +22,7 @@ def sentences(data: dict[str, Any]) -> list[str]:
     return [line for what, entries, known in measured(data["runs"]) for line in of_one(what, entries, known)]
 
 
-def panels(data: dict[str, Any]) -> list[tuple[str, list[Entry]]]:
+def panels(data: PageData) -> list[tuple[str, list[Entry]]]:
     """The same numbers for a chart: the title with its unit, and the entries."""
     return [
         (f"time per iteration of {what} ({entries[0].unit})", entries)
@@ -32,11 +31,11 @@ def panels(data: dict[str, Any]) -> list[tuple[str, list[Entry]]]:
     ]
 
 
-def measured(runs: list[RunData]) -> Iterator[tuple[str, list[Entry], dict[str, Any]]]:
+def measured(runs: list[RunData]) -> Iterator[tuple[str, list[Entry], dict[str, Collective]]]:
     """What each collective is, its time per iteration under each variant, and its row of the page by variant."""
     last = next((run["point"] for run in reversed(runs) if run.get("collectives")), None)
     here = [run for run in runs if run.get("collectives") and run["point"] == last and not run["left_out"]]
-    alike: dict[tuple[str, str, int], list[tuple[RunData, dict[str, Any]]]] = {}
+    alike: dict[tuple[str, str, int], list[tuple[RunData, Collective]]] = {}
     for run in here:
         for row in run["collectives"]:
             alike.setdefault((row["class"], row["pattern"], row["ranks"]), []).append((run, row))
@@ -53,14 +52,14 @@ def name_of(run: RunData) -> str:
     return run["variant"] if run["point"] else run["shown"]
 
 
-def entry_of(run: RunData, row: dict[str, Any], scale: float, unit: str) -> Entry:
+def entry_of(run: RunData, row: Collective, scale: float, unit: str) -> Entry:
     if row["mean"] is None:
         return Entry(name_of(run), None, scheme=run["scheme"], unit=unit)
-    low, high = (None if end is None else end / scale for end in row["mean"]["bounds"] or (None, None))
+    low, high = (None if end is None else end / scale for end in row["mean"]["bounds"])
     return Entry(name_of(run), row["mean"]["value"] / scale, low, high, run["scheme"], unit=unit)
 
 
-def of_one(what: str, entries: list[Entry], known: dict[str, Any]) -> list[str]:
+def of_one(what: str, entries: list[Entry], known: dict[str, Collective]) -> list[str]:
     none = [entry for entry in entries if entry.value is None]
     lacking = [f"{answer.both(answer.names(none))} completed no iteration of {what}."] if none else []
     if (best := answer.best(entries)) is None:
@@ -84,16 +83,17 @@ def of_one(what: str, entries: list[Entry], known: dict[str, Any]) -> list[str]:
     ]
 
 
-def exposed(name: str, row: dict[str, Any]) -> list[str]:
+def exposed(name: str, row: Collective) -> list[str]:
     """The share of an iteration in which a rank does not compute; nothing where none computes."""
-    if not row.get("compute"):
+    compute, waits = row.get("compute"), row.get("exposed")
+    if not compute or waits is None:
         return []
     under = f" under {name}" if name else ""
-    share = row["exposed"] / (row["exposed"] + row["compute"])
-    return [f"Exposed communication is {share:.0%} of an iteration{under}: a rank waits {span(row['exposed'])}."]
+    share = waits / (waits + compute)
+    return [f"Exposed communication is {share:.0%} of an iteration{under}: a rank waits {span(waits)}."]
 
 
-def slowest(name: str, last: dict[str, Any] | None) -> list[str]:
+def slowest(name: str, last: Last | None) -> list[str]:
     """The rank that others wait for; nothing where all ranks end at once."""
     if last is None:
         return []

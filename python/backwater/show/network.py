@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import zlib
-from typing import Any
 
 from backwater.common.arrays import Array, np
 from backwater.common.quantities import as_number
 from backwater.runs.run import Run
+from backwater.show.page import OverTime, Placed
 
 CELLS = 1_500_000
 """Directed links times spans of all recorded runs of a page, five bytes each before they are compressed."""
@@ -18,7 +18,7 @@ USE_STEPS = 200
 """Steps of the utilisation: half a percent each."""
 
 
-def over_time(run: Run, runs: int = 1) -> dict[str, Any] | None:
+def over_time(run: Run, runs: int = 1) -> OverTime | None:
     """One of so many recorded runs of a page; None where its links were not recorded.
 
     Arrays are `[link][span]`, packed: `use` in steps of half a percent, `queue` and `held` in steps of what `most` says
@@ -79,7 +79,7 @@ def hosts_of(run: Run) -> set[str]:
     )
 
 
-def placed(names: list[str], hosts: set[str], links: list[tuple[str, str]]) -> list[dict[str, Any]]:
+def placed(names: list[str], hosts: set[str], links: list[tuple[str, str]]) -> list[Placed]:
     """Each node with its layer (links to the nearest host) and its place in it, 0 to 1; hosts below their switch."""
     peers: dict[str, list[str]] = {name: [] for name in names}
     for source, target in links:

@@ -10,18 +10,19 @@ from backwater.judge.numbers import number
 
 if TYPE_CHECKING:
     from backwater.runs.results import Results
+    from backwater.scenario.plan import Plan
 
 RUNS_MAX = 30
 """Rows that are shown of more."""
 
 
-def experiment(name: str, plan: dict[str, Any]) -> str:
+def experiment(name: str, plan: Plan) -> str:
     """What it will run."""
-    runs = plan["runs"]
-    axes = [key for key in dict.fromkeys(key for run in runs for key in run["params"]) if key != "variant"]
-    rows = [[run["params"].get("variant"), *(run["params"].get(key) for key in axes)] for run in runs]
+    runs = plan.runs
+    axes = [key for key in dict.fromkeys(key for run in runs for key in run.params) if key != "variant"]
+    rows = [[run.params.get("variant"), *(run.params.get(key) for key in axes)] for run in runs]
     head = f"<b>{html.escape(name)}</b>: {len(runs)} run{'s' * (len(runs) != 1)}"
-    return f"<p>{head}. {html.escape(plan['description'])}</p>{table(['variant', *axes], rows)}"
+    return f"<p>{head}. {html.escape(plan.description)}</p>{table(['variant', *axes], rows)}"
 
 
 def results(done: Results) -> str:

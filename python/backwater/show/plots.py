@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from backwater._core import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from backwater.judge.panels import Panel
     from backwater.runs.results import Results
+    from backwater.show.page import PageData
 
 
 class Options(TypedDict, total=False):
@@ -118,7 +120,7 @@ class Plots:
                 one.set_yscale("log" if log else "linear")
         return axes
 
-    def _chosen(self, variants: Sequence[str] | None) -> dict[str, Any]:
+    def _chosen(self, variants: Sequence[str] | None) -> PageData:
         """Returns the page's data with these variants only."""
         if variants is None:
             return self._data
@@ -127,14 +129,14 @@ class Plots:
         if unknown := [name for name in wanted if name not in there]:
             raise InputError(f"variants: no variant '{unknown[0]}'; there are {', '.join(there)}")
         runs = [run for run in self._data["runs"] if run["variant"] in wanted]
-        panels = [
-            panel | {"runs": [run for run in panel["runs"] if run["variant"] in wanted]}
+        panels: list[Panel] = [
+            {**panel, "runs": [run for run in panel["runs"] if run["variant"] in wanted]}
             for panel in self._data["panels"]
         ]
-        return self._data | {"runs": [run | {"left_out": False} for run in runs], "panels": panels}
+        return {**self._data, "runs": [{**run, "left_out": False} for run in runs], "panels": panels}
 
     @cached_property
-    def _data(self) -> dict[str, Any]:
+    def _data(self) -> PageData:
         from backwater.show import report
 
         return report.page_data([self._results])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, TypedDict
 
 from backwater.common.quantities import count, scaled, span
+from backwater.judge.panels import Panel, PanelRun, Reference
+from backwater.runs.manifest import variant_of
 from backwater.runs.run import Run
 
 TABLE = "programs"
@@ -27,8 +29,21 @@ DRAWN = {
 }
 """Results that are drawn: what the panel is called, its unit, and which end is better."""
 RATES = [(1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1, "b/s")]
-PAUSES = {"pfc_pauses": "PFC", "bfc_pauses": "BFC", "flow_pauses": "flow"}
+PAUSES: dict[Literal["pfc_pauses", "bfc_pauses", "flow_pauses"], str] = {
+    "pfc_pauses": "PFC",
+    "bfc_pauses": "BFC",
+    "flow_pauses": "flow",
+}
 MISSING = "-"
+
+
+class Result(TypedDict):
+    """A row of the table of what programs told."""
+
+    host: str
+    about: str
+    text: str | None
+    value: float | None
 
 
 @dataclass(frozen=True)
@@ -54,7 +69,7 @@ def table(runs: Sequence[Run]) -> list[Row]:
 
 def results(run: Run) -> dict[str, tuple[str, list[float | str]]]:
     """Returns each metric with its values, by what and whom it is about. Programs of the same command are a group."""
-    groups: dict[tuple[str, str, bool], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str, bool], list[Result]] = {}
     for row in run.table(TABLE).to_pylist():
         if row["metric"] is not None:
             groups.setdefault((row["command"], row["metric"], bool(row["about"])), []).append(row)
@@ -63,7 +78,7 @@ def results(run: Run) -> dict[str, tuple[str, list[float | str]]]:
         hosts = [row["host"] for row in rows]
         whom = [row["about"] if is_about and len(set(hosts)) == 1 and len(rows) > 1 else row["host"] for row in rows]
         ends = whom[0] if len(whom) == 1 else f"{whom[0]} to {whom[-1]}"
-        values = [row["text"] if row["value"] is None else row["value"] for row in rows]
+        values = [row["text"] or "" if row["value"] is None else row["value"] for row in rows]
         named[f"{METRICS.get(metric, metric)}: {ends}"] = (metric, values)
     return named
 
@@ -80,21 +95,23 @@ def sentences(runs: Sequence[Run]) -> list[str]:
     return told
 
 
-def panels(runs: Sequence[Run], slots: dict[str, int]) -> list[dict[str, Any]]:
+def panels(runs: Sequence[Run], slots: dict[str, int]) -> list[Panel]:
     """Returns panels of the goodput and of the round trips that single programs have told, as the page draws them."""
-    shown = []
+    shown: list[Panel] = []
     for metric, (label, scale, better) in DRAWN.items():
-        points: list[dict[str, Any]] = []
+        points: list[PanelRun] = []
+        drawn: list[float] = []
         for run in runs:
             known = [values[0] for name, values in results(run).values() if name == metric and len(values) == 1]
-            variant = run.params.get("variant", run.label)
+            variant = variant_of(run.params, run.label)
             if known and isinstance(known[0], float):
-                point = {"variant": run.label, "point": {}, "slot": slots.get(variant, 0), "value": known[0] / scale}
-                points.append({**point, "low": None, "high": None})
+                drawn.append(known[0] / scale)
+                point: PanelRun = {"variant": run.label, "point": {}, "slot": slots.get(variant, 0)}
+                points.append({**point, "value": drawn[-1], "low": None, "high": None})
         if points:
             # Each panel has its own, so that the words below all panels can name none.
-            best = (max if better == "higher" else min)(point["value"] for point in points)
-            reference = {"name": "the best run", "value": best}
+            best = (max if better == "higher" else min)(drawn)
+            reference: Reference = {"name": "the best run", "value": best}
             shown.append({"label": label, "better": better, "runs": points, "reference": reference})
     return shown
 
@@ -126,7 +143,7 @@ def pauses(run: Run) -> str:
     return ", ".join(kinds) or "none"
 
 
-def late(which: str) -> Callable[[Run], str]:
+def late(which: Literal["late_p99_s", "late_max_s"]) -> Callable[[Run], str]:
     return lambda run: span(run.summary["lab"][which])
 
 

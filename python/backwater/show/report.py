@@ -8,15 +8,16 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from backwater.common import disk
 from backwater.judge import claims, panels
 from backwater.judge.context import SEED
-from backwater.runs.manifest import without_seed
+from backwater.judge.panels import Panel, PanelRun, Reference
+from backwater.runs.manifest import variant_of, without_seed
 from backwater.runs.results import CLAIMS, SUMMARY, Results
 from backwater.runs.run import Run
 from backwater.runs.staging import Staging
+from backwater.runs.summary import Summary
 from backwater.runs.tables import write_table
 from backwater.show import (
     answer,
@@ -33,6 +34,18 @@ from backwater.show import (
 )
 from backwater.show.failures import Failures
 from backwater.show.names import named
+from backwater.show.page import (
+    Curves,
+    Drawn,
+    Dropped,
+    ExperimentData,
+    Explain,
+    Numbers,
+    PageData,
+    RunData,
+    Winners,
+    WinnersRow,
+)
 
 SCRIPTS = (
     *(
@@ -87,7 +100,7 @@ def write(opened: list[Results], place: Path, formats: Sequence[str] = (), size:
                 write_table(one.table("summary"), making.path / SUMMARY)
                 (making.path / SUMMARY).replace(place / SUMMARY)
         with failures.of(place / PAGE):
-            shown: list[dict[str, Any]] = []
+            shown: list[Panel] = []
             with failures.of(opened[0].path / "manifest.json"):
                 shown = panels.read(opened[0]) if len(opened) == 1 else []
             data = page_data(opened, shown)
@@ -115,7 +128,7 @@ def put(text: str, made: Path, place: Path) -> None:
     made.replace(place / made.name)
 
 
-def draw(data: dict[str, Any], made: Path, place: Path, formats: Sequence[str], size: str) -> None:
+def draw(data: PageData, made: Path, place: Path, formats: Sequence[str], size: str) -> None:
     """Draws the figures; one that fails leaves the others, a full disk what was there."""
     from backwater.show import figures  # Matplotlib takes a third of a second to import: only where it draws.
 
@@ -126,7 +139,7 @@ def draw(data: dict[str, Any], made: Path, place: Path, formats: Sequence[str], 
             disk.put_directory(made, place)
 
 
-def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+def page_data(opened: list[Results], shown: list[Panel] | None = None) -> PageData:
     """Everything the page shows; `shown` are the panels, if they have been read."""
     first = opened[0]
     several = len(opened) > 1
@@ -136,15 +149,15 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
     for run in runs:
         run["slot"] = slots[run["variant"]]
     by_name = {run["named"]: run["slot"] for run in runs}
-    for run in (run for panel in drawn for run in panel["runs"]):
-        run["slot"] = by_name[run["variant"]]
-    data = {
+    for point in (point for panel in drawn for point in panel["runs"]):
+        point["slot"] = by_name[point["variant"]]
+    data: PageData = {
         "name": " · ".join(dict.fromkeys(one.name for one in opened)),
-        "description": "" if several else first.manifest["description"],
+        "description": "" if several else first.manifest.description,
         "left": left(opened),
         "experiments": [experiment_data(one) for one in opened],
         "runs": runs,
-        "figure": first.manifest.get("figure", {}),
+        "figure": first.manifest.figure,
         "panels": drawn,
         "undrawn": sorted({run["variant"] for run in runs if run["left_out"]}),
         "dropped": dropped(runs),
@@ -154,11 +167,11 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
     for run in runs:
         run["explain"] = explain_command(run, found)
     told = [*iterations.sentences(data), *answer.sentences(data)]
-    shown_first = {"answer": told, "headline": headline(data, found), "winners": winners(data, found)}
+    shown_first: PageData = {"answer": told, "headline": headline(data, found), "winners": winners(data, found)}
     return {**data, **shown_first, **of_programs(opened, slots)}
 
 
-def of_programs(opened: list[Results], slots: dict[str, int]) -> dict[str, Any]:
+def of_programs(opened: list[Results], slots: dict[str, int]) -> PageData:
     """What the page shows first of runs of programs on the hosts of a lab; nothing if there are none."""
     runs = [run for one in opened for run in one.runs if programs.has_programs(run)]
     if not runs:
@@ -175,12 +188,11 @@ def of_programs(opened: list[Results], slots: dict[str, int]) -> dict[str, Any]:
 def measured(one: Results) -> answer.Measurement | None:
     """What the first sentence of an experiment's page compares, without anything else of the page."""
     undrawn = left_out([one])
-    runs = [{**numbers(run.label, run, {}), "left_out": run.path in undrawn} for run in one.runs]
-    figure = one.manifest.get("figure", {})
-    return answer.compared({"runs": seeds.together(runs), "figure": figure, "panels": panels.read(one)})
+    runs: list[RunData] = [{**numbers(run.label, run, {}), "left_out": run.path in undrawn} for run in one.runs]
+    return answer.compared({"runs": seeds.together(runs), "figure": one.manifest.figure, "panels": panels.read(one)})
 
 
-def headline(data: dict[str, Any], found: answer.Measurement | None) -> list[dict[str, Any]]:
+def headline(data: PageData, found: answer.Measurement | None) -> list[Panel]:
     """Panels of what the first sentences compare, for an experiment without panels and without a sweep."""
     if data["panels"] or found is None or len(found.points) > 1:
         return []
@@ -191,19 +203,25 @@ def headline(data: dict[str, Any], found: answer.Measurement | None) -> list[dic
     return [headline_panel(what, entries, slots) for what, entries in both]
 
 
-def headline_panel(what: str, entries: list[answer.Entry], slots: dict[str, int]) -> dict[str, Any]:
-    runs = [
-        {"variant": entry.name, "point": {}, "slot": slots[entry.name], "value": entry.value}
-        | {"low": entry.low, "high": entry.high}
+def headline_panel(what: str, entries: list[answer.Entry], slots: dict[str, int]) -> Panel:
+    runs: list[PanelRun] = [
+        {
+            "variant": entry.name,
+            "point": {},
+            "slot": slots[entry.name],
+            "value": entry.value,
+            "low": entry.low,
+            "high": entry.high,
+        }
         for entry in entries
         if not entry.left_out
     ]
     best = answer.best(entries)
-    reference = {"name": best.name, "value": best.value} if best else None
+    reference: Reference | None = {"name": best.name, "value": best.known} if best else None
     return {"label": what, "better": "lower", "runs": runs, "reference": reference}
 
 
-def winners(data: dict[str, Any], found: answer.Measurement | None) -> dict[str, Any] | None:
+def winners(data: PageData, found: answer.Measurement | None) -> Winners | None:
     """What the first sentence compares at each point of a sweep, and who is best there; None without a sweep.
 
     Of many points some are left out, evenly.
@@ -214,13 +232,19 @@ def winners(data: dict[str, Any], found: answer.Measurement | None) -> dict[str,
     step = -(-len(found.points) // POINTS)
     # The last point stays, about which the first sentence is.
     kept = list(found.points.items())[::-1][::step][::-1]
-    rows = []
+    rows: list[WinnersRow] = []
     for point, entries in kept:
         best = answer.best(entries)
         others = [entry for entry in entries if entry.can_win and entry is not best]
-        runs = [
-            {"variant": entry.name, "slot": slots[entry.name], "ideal": entry.is_ideal, "value": entry.value}
-            | {"low": entry.low, "high": entry.high}
+        runs: list[PanelRun] = [
+            {
+                "variant": entry.name,
+                "slot": slots[entry.name],
+                "ideal": entry.is_ideal,
+                "value": entry.value,
+                "low": entry.low,
+                "high": entry.high,
+            }
             for entry in entries
             if not entry.left_out
         ]
@@ -228,14 +252,14 @@ def winners(data: dict[str, Any], found: answer.Measurement | None) -> dict[str,
             {
                 "point": point,
                 "runs": runs,
-                "best": {"variant": best.name, "value": best.value} if best else None,
+                "best": {"variant": best.name, "value": best.known} if best else None,
                 "tie": best is not None and any(entry.equals(best) for entry in others),
             }
         )
     return {"label": found.what, "better": "lower", "rows": rows, "left_out": len(found.points) - len(rows)}
 
 
-def dropped(runs: list[seeds.RunData]) -> dict[str, int]:
+def dropped(runs: list[RunData]) -> Dropped:
     """Packets lost in the runs that are drawn. ExpressPass drops surplus credits by design, so they count apart."""
     drops = [run["summary"].get("drops", {}) for run in runs if not run["left_out"]]
     credits_dropped = sum(one.get(CREDIT, 0) for one in drops)
@@ -251,16 +275,25 @@ def left(opened: list[Results]) -> list[str]:
     return lines + endings.in_lab(runs) + python + [line for run in runs if (line := endings.told(run))]
 
 
-def experiment_data(one: Results) -> dict[str, Any]:
+def experiment_data(one: Results) -> ExperimentData:
     """What stands in the strip at the top."""
-    fields = ("name", "version", "seed", "scale", "digest", "command")
-    times = {
-        key: one.timing.get(key) for key in ("wall_s", "packet_hops", "packet_hops_per_s", "threads", "peak_rss_mb")
+    made, timing = one.manifest, one.timing
+    return {
+        "name": made.name,
+        "version": made.version,
+        "seed": made.seed,
+        "scale": made.scale,
+        "digest": made.digest,
+        "command": made.command,
+        "wall_s": timing.get("wall_s"),
+        "packet_hops": timing.get("packet_hops"),
+        "packet_hops_per_s": timing.get("packet_hops_per_s"),
+        "threads": timing.get("threads"),
+        "peak_rss_mb": timing.get("peak_rss_mb"),
     }
-    return {**{key: one.manifest[key] for key in fields}, **times}
 
 
-def runs_data(opened: list[Results]) -> Iterator[seeds.RunData]:
+def runs_data(opened: list[Results]) -> Iterator[RunData]:
     """Each run's numbers. Of runs that differ only in their seed, the first has the distributions of all of them."""
     speed, undrawn = speeds(opened), left_out(opened)
     labelled = named(opened)
@@ -272,7 +305,7 @@ def runs_data(opened: list[Results]) -> Iterator[seeds.RunData]:
     recorded = sum(network.is_recorded(members[0]) for members in groups.values())
     explained = sum("waits" in run.tables for _, run in labelled)
     for name, run in labelled:
-        drawn: dict[str, Any] = {}
+        drawn: Drawn = {}
         if members := firsts.get(run.path):
             drawn = {**curves(members), "network": network.over_time(run, recorded)}
         yield {
@@ -284,7 +317,7 @@ def runs_data(opened: list[Results]) -> Iterator[seeds.RunData]:
         }
 
 
-def explain_command(run: seeds.RunData, found: answer.Measurement | None) -> dict[str, Any] | None:
+def explain_command(run: RunData, found: answer.Measurement | None) -> Explain | None:
     """What says why this run's tail is slow, as a user types it, and how long the tail is; None without flows.
 
     The tail is the one that the page's first sentence compares, if there is one.
@@ -310,36 +343,42 @@ def size_option(n: int) -> str:
 def left_out(opened: list[Results]) -> set[Path]:
     """Directories of runs that no chart draws: ablations, which only test the claims."""
     lacking = [(run, claims.only_lacking(one)) for one in opened for run in one.runs]
-    return {run.path for run, variants in lacking if run.params.get("variant", run.label) in variants}
+    return {run.path for run, variants in lacking if variant_of(run.params, run.label) in variants}
 
 
-def numbers(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, Any]:
+def numbers(name: str, run: Run, speed: dict[Path, float | None]) -> Numbers:
     """One run: a line in every chart, a row in every table."""
-    summary = run.summary
+    summary, variant = run.summary, variant_of(run.params, name)
     return {
         "name": name,
-        "variant": run.params.get("variant", name) if run.params.keys() - {"variant"} else name,
-        "named": run.params.get("variant", name),
+        "variant": variant if run.params.keys() - {"variant"} else name,
+        "named": variant,
         "shown": shown_name(name, run),
         "scheme": run.scheme,
         "ideal": answer.is_ideal(run.scheme),
         "mark": endings.mark(run),
         "digest": run.digest,
-        "point": panels.aside(run.params.get("variant", name), run.params),
+        "point": panels.aside(variant, run.params),
         "packet_hops_per_s": speed.get(run.path),
-        "summary": {key: value for key, value in summary.items() if key != "slowdown"},
-        "slowdown_all": {row["class"]: row for row in summary.get("slowdown", []) if row["bin"] == "all"},
+        "summary": without_slowdown(summary),
+        "slowdown_all": {row["class"]: {**row} for row in summary.get("slowdown", []) if row["bin"] == "all"},
         "slowdown": series.slowdown(run),
     }
+
+
+def without_slowdown(summary: Summary) -> Summary:
+    rest = summary.copy()
+    rest.pop("slowdown", None)
+    return rest
 
 
 def shown_name(name: str, run: Run) -> str:
     """The variant as the scenario calls it, if that alone tells a run from others but for its seed; else `name`."""
     alone = not run.params.keys() - {"variant", SEED} and name == run.label
-    return str(run.params.get("variant", name)) if alone else name
+    return variant_of(run.params, name) if alone else name
 
 
-def curves(members: list[Run]) -> dict[str, Any]:
+def curves(members: list[Run]) -> Curves:
     """Distributions over runs that differ only in their seed; what is over time, and tables by kind, of the first."""
     run = members[0]
     names = set(run.tables)
@@ -362,12 +401,12 @@ def speeds(opened: list[Results]) -> dict[Path, float | None]:
     """Packet-hops a second of each run's directory."""
     found: dict[Path, float | None] = {}
     for one in opened:
-        by_label = {row["label"]: row["packet_hops_per_s"] for row in one.timing.get("runs", [])}
+        by_label = {row["label"]: row["packet_hops_per_s"] for row in one.timing["runs"]}
         found |= {run.path: by_label.get(run.label) for run in one.runs}
     return found
 
 
-def render(data: dict[str, Any]) -> str:
+def render(data: PageData) -> str:
     """The page as text."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     parts = {

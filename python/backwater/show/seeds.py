@@ -7,19 +7,18 @@ Distributions, curves over time and the network are those of the first seed; exp
 from __future__ import annotations
 
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal, cast
 
 from backwater.judge.context import SEED
 from backwater.judge.estimate import Estimate, jackknife
 from backwater.judge.kinds import bounds
 from backwater.runs.manifest import without_seed
+from backwater.runs.summary import Summary
+from backwater.show.page import BOUNDS, Binned, RunData, Statistic
 
-STATISTICS = ("mean", "p50", "p95", "p99")
+STATISTICS: tuple[Statistic, ...] = ("mean", "p50", "p95", "p99")
 COUNTED = {"flows", "drops"}
-SEEDS_OWN = ("network", "explained")
-"""What belongs to one seed and is not shown of all."""
-
-RunData = dict[str, Any]
+NUMBERS: tuple[Literal["flows", "unfinished"], ...] = ("flows", "unfinished")
 
 
 def together(runs: list[RunData]) -> list[RunData]:
@@ -33,10 +32,11 @@ def together(runs: list[RunData]) -> list[RunData]:
 
 def one(members: list[RunData]) -> RunData:
     first = members[0]
-    summary: dict[str, Any] = average([run["summary"] for run in members])
+    summaries: list[Any] = [run["summary"] for run in members]
+    summary: dict[str, Any] = average(summaries)
     for key in COUNTED & summary.keys():
-        summary[key] = {name: sum(run["summary"][key][name] for run in members) for name in first["summary"][key]}
-    summary["packet_hops"] = sum(run["summary"]["packet_hops"] for run in members)
+        summary[key] = {name: sum(one[key][name] for one in summaries) for name in summaries[0][key]}
+    summary["packet_hops"] = sum(one["packet_hops"] for one in summaries)
     summed = [key for key in (*sorted(COUNTED), "packet_hops", "sim_time_ps") if key in summary]
     return {
         **first,
@@ -45,7 +45,7 @@ def one(members: list[RunData]) -> RunData:
         "point": {key: value for key, value in first["point"].items() if key != SEED},
         "seeds": [run["point"][SEED] for run in members],
         "mark": next((run["mark"] for run in members if run["mark"]), ""),
-        "summary": summary,
+        "summary": cast(Summary, summary),
         "slowdown_all": {
             name: over_seeds([run["slowdown_all"][name] for run in members if name in run["slowdown_all"]])
             for name in first["slowdown_all"]
@@ -59,32 +59,37 @@ def one(members: list[RunData]) -> RunData:
             ]
             for name, rows in first["slowdown"].items()
         },
-        **dict.fromkeys(SEEDS_OWN),
+        "network": None,
+        "explained": None,
         "members": [
             {
-                **{key: run[key] for key in ("name", "mark", "digest", "packet_hops_per_s")},
-                "summary": {key: run["summary"][key] for key in summed},
-                **{key: run.get(key) for key in SEEDS_OWN},
+                "name": run["name"],
+                "mark": run["mark"],
+                "digest": run["digest"],
+                "packet_hops_per_s": run["packet_hops_per_s"],
+                "summary": cast(Summary, {key: one[key] for key in summed}),
+                "network": run.get("network"),
+                "explained": run.get("explained"),
             }
-            for run in members
+            for run, one in zip(members, summaries, strict=True)
         ],
     }
 
 
-def over_seeds(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def over_seeds(rows: list[Binned]) -> Binned:
     """A size bin: means of its statistics, each with its bounds; None where a seed has too few flows."""
-    merged = dict(rows[0])
-    for key in ("flows", "unfinished"):
-        if key in merged:
+    merged = rows[0].copy()
+    for key in NUMBERS:
+        if key in merged:  # Older versions did not count all of them.
             merged[key] = sum(row[key] for row in rows)
     for statistic in STATISTICS:
-        values = [row[statistic] for row in rows]
-        if None in values:
+        values = [value for row in rows if (value := row[statistic]) is not None]
+        if len(values) < len(rows):
             merged[statistic] = None
             continue
         known = estimate(values)
         merged[statistic] = known.value
-        merged[f"{statistic}_bounds"] = bounds(known)
+        merged[BOUNDS[statistic]] = bounds(known)
     return merged
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from backwater.common.arrays import Array, Floats, np, pa, pc
 from backwater.runs.run import Run
+from backwater.show.page import Binned, Curves, Distribution, Isolated, Mmu, Ports, Queue
+
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Scenario
 
 STATISTICS = ("mean", "p50", "p95", "p99")
 LIST_SHOWN = 50
@@ -20,9 +24,9 @@ PORTS = 8
 """Ports whose queues are drawn one by one."""
 
 
-def slowdown(run: Run) -> dict[str, list[dict[str, Any]]]:
+def slowdown(run: Run) -> dict[str, list[Binned]]:
     """Class to its size bins in order, each with the size `at` which its point stands."""
-    classes: dict[str, list[dict[str, Any]]] = {}
+    classes: dict[str, list[Binned]] = {}
     for row in run.summary.get("slowdown", []):
         if row["bin"] != "all":
             classes.setdefault(row["class"], []).append(
@@ -47,7 +51,7 @@ def pooled(runs: Sequence[Run], name: str) -> pa.Table:
     ).unify_dictionaries()
 
 
-def buffer_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
+def buffer_cdf(runs: Sequence[Run]) -> Distribution:
     """Occupancy of every switch at every sample, bytes."""
     return cdf(pooled(runs, "buffers")["buffered_bytes"].to_numpy())
 
@@ -57,7 +61,7 @@ def shares() -> Floats:
     return np.unique(np.concatenate([np.linspace(0, 1, 201), 1 - np.logspace(-2, -5, 31)]))
 
 
-def cdf(values: Array) -> dict[str, list[float]]:
+def cdf(values: Array) -> Distribution:
     """The smallest value that a share of the samples does not exceed, at each of `shares`."""
     if len(values) == 0:
         return {"value": [], "share": []}
@@ -68,14 +72,14 @@ def cdf(values: Array) -> dict[str, list[float]]:
     return {"value": at[last].tolist(), "share": drawn[last].tolist()}
 
 
-def active_flows_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
+def active_flows_cdf(runs: Sequence[Run]) -> Distribution:
     """Flows with data in an egress port, over all samples of the ports that ever held data in their run."""
     table = pooled(runs, "active_flows")
     used = ever_above_zero(table, ["run", "node", "port"], "flows")
     return counted_cdf(table["flows"].to_numpy()[used], table["samples"].to_numpy()[used])
 
 
-def isolated(run: Run) -> dict[str, list[float]] | None:
+def isolated(run: Run) -> Isolated | None:
     """Flows isolated in all switches together, over time in seconds; None where no flow ever is.
 
     Long runs are drawn by the mean of each of `TIMES` spans.
@@ -95,7 +99,7 @@ def isolated(run: Run) -> dict[str, list[float]] | None:
     }
 
 
-def queues(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def queues(runs: Sequence[Run]) -> list[Queue]:
     """Each egress port that was sampled: its name, bytes queued over time in seconds, and their distribution.
 
     Of more than `PORTS` ports the longest queue over time, and the distribution of all. Over time it is the first
@@ -117,7 +121,7 @@ def queues(runs: Sequence[Run]) -> list[dict[str, Any]]:
     return drawn
 
 
-def queue(name: str, time_ps: pa.ChunkedArray, over_time: pa.ChunkedArray, samples: pa.ChunkedArray) -> dict[str, Any]:
+def queue(name: str, time_ps: pa.ChunkedArray, over_time: pa.ChunkedArray, samples: pa.ChunkedArray) -> Queue:
     """Over time at most `TIMES` samples are drawn, evenly chosen: a mean would hide what oscillates."""
     step = -(-len(time_ps) // TIMES)
     return {
@@ -128,7 +132,7 @@ def queue(name: str, time_ps: pa.ChunkedArray, over_time: pa.ChunkedArray, sampl
     }
 
 
-def pool_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
+def pool_cdf(runs: Sequence[Run]) -> Distribution:
     """Bytes in a shared pool, over all samples of the pools that ever held any in their run."""
     table = pooled(runs, "pools")
     used = ever_above_zero(table, ["run", "node", "mmu"], "used_bytes")
@@ -148,25 +152,36 @@ def ever_above_zero(table: pa.Table, keys: list[str], column: str) -> Array:
     return above[numbers]
 
 
-def mmus(run: Run) -> list[dict[str, Any]]:
+def mmus(run: Run) -> list[Mmu]:
     """Memory management units by kind of switch: the fullest, packets refused and packets marked, by rule."""
     table = run.table("mmus").to_pydict()
     groups: dict[str, list[int]] = {}
     for i, node in enumerate(table["node"]):
         groups.setdefault(kind(node), []).append(i)
-    rows = []
-    for name, members in groups.items():
-        row = {"switch": name, "number": len(members)}
-        for column in ("capacity_bytes", "peak_bytes"):
-            known = [table[column][i] for i in members if table[column][i] is not None]
-            row[column] = max(known, default=None)  # An infinite pool has no capacity.
-        for column in ("dropped_full", "dropped_threshold", "marked_queue", "marked_pool"):
-            row[column] = sum(table[column][i] for i in members)
-        rows.append(row)
-    return rows
+
+    def most(column: str, members: list[int]) -> int | None:
+        """An infinite pool has no capacity."""
+        return max((value for i in members if (value := table[column][i]) is not None), default=None)
+
+    def total(column: str, members: list[int]) -> int:
+        return sum(table[column][i] for i in members)
+
+    return [
+        {
+            "switch": name,
+            "number": len(members),
+            "capacity_bytes": most("capacity_bytes", members),
+            "peak_bytes": most("peak_bytes", members),
+            "dropped_full": total("dropped_full", members),
+            "dropped_threshold": total("dropped_threshold", members),
+            "marked_queue": total("marked_queue", members),
+            "marked_pool": total("marked_pool", members),
+        }
+        for name, members in groups.items()
+    ]
 
 
-def queueing_delay_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
+def queueing_delay_cdf(runs: Sequence[Run]) -> Distribution:
     """Time of data packets in egress queues, all layers; a bin stands at its upper end."""
     table = pooled(runs, "queueing_delay")
     low, high = (table[name].to_numpy().astype(float) for name in ("delay_low_ns", "delay_high_ns"))
@@ -174,7 +189,7 @@ def queueing_delay_cdf(runs: Sequence[Run]) -> dict[str, list[float]]:
     return counted_cdf(ends, table["packets"].to_numpy())
 
 
-def counted_cdf(values: Array, counts: Array) -> dict[str, list[float]]:
+def counted_cdf(values: Array, counts: Array) -> Distribution:
     """Of a histogram."""
     if counts.sum() == 0:
         return {"value": [], "share": []}
@@ -184,7 +199,7 @@ def counted_cdf(values: Array, counts: Array) -> dict[str, list[float]]:
     return {"value": distinct.astype(float).tolist(), "share": np.minimum(share, 1.0).tolist()}
 
 
-def ports(run: Run) -> list[dict[str, Any]]:
+def ports(run: Run) -> list[Ports]:
     """Egress ports by kind of node and neighbour (`leaf to spine`): their use, and how long their peer held them.
 
     BFC holds single queues: their mean number, and which share that is of those that a port has.
@@ -195,7 +210,7 @@ def ports(run: Run) -> list[dict[str, Any]]:
     groups: dict[str, list[int]] = {}
     for i, (node, peer) in enumerate(zip(table["node"], table["peer"], strict=True)):
         groups.setdefault(f"{kind(node)} to {kind(peer)}", []).append(i)
-    rows = []
+    rows: list[Ports] = []
     for name, members in groups.items():
         use = [table["utilisation"][i] for i in members]
         held = [table["pfc_paused_ps"][i] / span_ps if span_ps else 0.0 for i in members]
@@ -232,7 +247,7 @@ SWITCH_TABLES = {
 """Tables of a switch, and which values of which keys use them."""
 
 
-def configuration(scenario: dict[str, Any]) -> dict[str, Any]:
+def configuration(scenario: Scenario) -> Curves:
     """A scenario as dotted keys under `config`, without the tables that its scheme does not use, which are `unused`."""
     switches = [one["switch"] for one in (scenario, *scenario.get("region", [])) if isinstance(one.get("switch"), dict)]
     settings = {(key, one.get(key)) for one in switches for key in ("backpressure", "assignment")}

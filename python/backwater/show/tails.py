@@ -63,7 +63,7 @@ def cost(run: Run) -> float:
 
 
 def can_explain(run: Run) -> bool:
-    return "flows" in run.tables and not run.entry.get("cut_short")
+    return "flows" in run.tables and not run.entry.cut_short
 
 
 def ends(found: Measurement) -> list[Entry]:

@@ -14,6 +14,7 @@ from backwater.common import suggest
 from backwater.common.arrays import pa
 from backwater.common.extras import library
 from backwater.common.signals import Stop
+from backwater.common.values import Swept
 from backwater.experiment import Experiment, Results
 from backwater.tuning import ranges
 
@@ -27,7 +28,7 @@ class Trial:
 
     number: int
     """Trials count from 1. The first has the values of the experiment itself."""
-    values: dict[str, Any]
+    values: dict[str, Swept]
     objective: float | None
     """None if its runs have no such number."""
     digest: str
@@ -137,10 +138,10 @@ def mean_of(done: Results, objective: str) -> float | None:
     return float(sum(values) / len(values))
 
 
-def as_is(experiment: Experiment, spaces: Mapping[str, Any]) -> dict[str, Any]:
+def as_is(experiment: Experiment, spaces: Mapping[str, Any]) -> dict[str, Swept]:
     """Returns the values that the tuned keys have in the experiment itself, if its first run has these keys."""
     scenario = next(iter(experiment.scenarios.values()))
-    found: dict[str, Any] = {}
+    found: dict[str, Swept] = {}
     for key in spaces:
         value: Any = scenario
         for step in key.split("."):
