@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -163,7 +163,7 @@ def all_sets(sets: list[str] | None, seeds: int | None) -> list[str]:
     return [*map(unpercented, sets or []), *([] if seeds is None else [f"seeds.count={seeds}"])]
 
 
-def quantity(option: str, text: str | None, units: tuple[str, ...]) -> float | None:
+def quantity(option: str, text: str | None, units: Iterable[str]) -> float | None:
     """Reads an option with a unit, and returns it in the base unit."""
     if text is None:
         return None

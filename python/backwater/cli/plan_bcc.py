@@ -14,13 +14,14 @@ from backwater.cli.exits import stoppable
 from backwater.cli.later import when_used
 from backwater.cli.options import Force, Json, check_file, quantity, unpercented, valued
 from backwater.common import disk, signals
+from backwater.common.quantities import BINARY_SIZES, RATES, SIZES, TIMES
 from backwater.plan import bcc_config
 from backwater.plan.bcc_defaults import LAMBDA, PMAX, TRIAL_FLOWS
 
 with when_used():
     from backwater.cli import printing, terminal
     from backwater.execute import sweep as sweeping
-    from backwater.plan import bcc, bcc_trial, flowsail
+    from backwater.plan import bcc, bcc_trial
     from backwater.runs import writer
 
 
@@ -166,14 +167,14 @@ def plan_bcc(
     if out_file is not None:
         check_file("--out", out_file, force=force)
     asked = {
-        "rate_bps": quantity("--rate", rate, flowsail.RATES),
+        "rate_bps": quantity("--rate", rate, RATES),
         "ports": ports,
-        "capacity_bps": quantity("--capacity", capacity, flowsail.RATES),
-        "buffer": quantity("--buffer", bcc.counted(buffer, units), bcc.SIZES),
-        "private": quantity("--private", bcc.counted(private, units), bcc.SIZES),
+        "capacity_bps": quantity("--capacity", capacity, RATES),
+        "buffer": quantity("--buffer", bcc.counted(buffer, units), SIZES | BINARY_SIZES),
+        "private": quantity("--private", bcc.counted(private, units), SIZES | BINARY_SIZES),
         "alphas": bcc.numbers("--alpha", alpha) or bcc.numbers("--alphas", alphas) or None,
-        "rtt_s": quantity("--rtt", rtt, flowsail.TIMES),
-        "h_s": quantity("--h", h, flowsail.TIMES),
+        "rtt_s": quantity("--rtt", rtt, TIMES),
+        "h_s": quantity("--h", h, TIMES),
         "lambda_": lambda_,
         "pmax": pmax,
         "queues": queues,

@@ -7,10 +7,11 @@ from typing import Annotated
 from backwater import _core
 from backwater.cli.later import when_used
 from backwater.cli.options import Json, quantity, valued
+from backwater.common.quantities import BINARY_SIZES, RATES, SIZES, TIMES
 
 with when_used():
     from backwater.cli import printing, terminal
-    from backwater.plan import bcc, bfc, flowsail
+    from backwater.plan import bfc
 
 
 SWITCH, TRAFFIC = "The switch", "The traffic"
@@ -77,12 +78,12 @@ def plan_bfc(
     """
     asked = {
         "ports": ports,
-        "rate": quantity("--rate", rate, flowsail.RATES),
+        "rate": quantity("--rate", rate, RATES),
         "queues": queues,
-        "cell": quantity("--cell", cell, bcc.SIZES),
+        "cell": quantity("--cell", cell, SIZES | BINARY_SIZES),
         "pipelines": pipelines,
-        "hrtt": quantity("--hrtt", hrtt, flowsail.TIMES),
-        "buffer": quantity("--buffer", buffer, bcc.SIZES),
+        "hrtt": quantity("--hrtt", hrtt, TIMES),
+        "buffer": quantity("--buffer", buffer, SIZES | BINARY_SIZES),
     }
     given = {} if chip is None else bfc.of_chip(chip)
     switch = bfc.Switch(**given | {key: value for key, value in asked.items() if value is not None})

@@ -10,6 +10,7 @@ import typer
 from backwater import _core
 from backwater.cli.later import when_used
 from backwater.cli.options import Json, Scale, Sets, all_sets, quantity, valued
+from backwater.common.quantities import RATES, TIMES
 
 with when_used():
     from backwater import experiment as api
@@ -95,8 +96,8 @@ def plan_flowsail(
     """
     asked = {
         "ports": ports,
-        "rate_bps": quantity("--rate", rate, flowsail.RATES),
-        "hrtt_s": quantity("--hrtt", hrtt, flowsail.TIMES),
+        "rate_bps": quantity("--rate", rate, RATES),
+        "hrtt_s": quantity("--hrtt", hrtt, TIMES),
         "queues": queues,
         "groups": groups,
         "isolation_queues": isolation_queues,
@@ -105,7 +106,7 @@ def plan_flowsail(
         "load_factor": load_factor,
         "packet_bytes": packet,
     }
-    if (one_way := quantity("--delay", delay, flowsail.TIMES)) is not None:
+    if (one_way := quantity("--delay", delay, TIMES)) is not None:
         if hrtt is not None:
             raise _core.InputError(f"--hrtt {hrtt}: not with --delay, which is half of it")
         asked["hrtt_s"] = 2 * one_way

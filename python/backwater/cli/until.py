@@ -31,7 +31,6 @@ LENGTHS: tuple[Literal["duration", "warmup", "cooldown", "flows"], ...] = ("dura
 """Keys of `[run]` that set how long runs are."""
 LONGEST = 64
 """How many times as long as in the first round runs become at most."""
-TIMES = ("s", "min", "h")
 
 Until = Annotated[
     str | None,
@@ -172,6 +171,6 @@ def goal(until: str | None, budget: str | None) -> Goal | None:
 def seconds(budget: str | None) -> float:
     if budget is None:
         return 3600.0
-    if match := re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) *(s|min|h)", budget):
-        return float(match[1]) * {"s": 1, "min": 60, "h": 3600}[match[2]]
-    raise InputError(f"--budget {budget}: expected a number and one of {', '.join(TIMES)}")
+    if (found := quantities.quantity(budget, quantities.LONG_TIMES)) is None:
+        raise InputError(f"--budget {budget}: expected a number and one of {', '.join(quantities.LONG_TIMES)}")
+    return found[0] * quantities.LONG_TIMES[found[1]]

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Mapping
+from fractions import Fraction
 from typing import Any
 
 from backwater._core import InputError
 
+TIMES = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
+"""Units of time, in picoseconds."""
+SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+BINARY_SIZES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+"""Units of size, in bytes."""
+RATES = {"bps": 1, "Kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12}
+"""Units of a rate, in bits per second."""
+LONG_TIMES = {"s": 1, "min": 60, "h": 3600}
+"""Units of time that people wait, in seconds."""
 UNITS = {
-    **{unit: 10.0**power for unit, power in (("ps", -12), ("ns", -9), ("us", -6), ("ms", -3), ("s", 0))},
-    **{f"{prefix}B": 1000.0**i for i, prefix in enumerate(("", "K", "M", "G", "T"))},
-    **{f"{prefix}iB": 1024.0 ** (i + 1) for i, prefix in enumerate(("K", "M", "G", "T"))},
-    **{f"{prefix}bps": 1000.0**i for i, prefix in enumerate(("", "K", "M", "G", "T"))},
+    **{unit: float(Fraction(scale, 10**12)) for unit, scale in TIMES.items()},
+    **{unit: float(scale) for unit, scale in (SIZES | BINARY_SIZES | RATES).items()},
 }
 """What a unit stands for: seconds, bytes, or bits per second."""
+NUMBER = re.compile(r"([0-9]{1,24}(?:\.[0-9]{1,12})?) *([A-Za-z]+)")
 
 
 def as_number(value: Any, what: str) -> float:
@@ -29,15 +39,34 @@ def as_number(value: Any, what: str) -> float:
     raise InputError(f"{what}: {value!r} is no number")
 
 
-def quantity(value: Any) -> tuple[float, str] | None:
-    """Returns the number and the unit of `"325 KB"`, or None for anything else."""
-    if (
-        isinstance(value, str)
-        and (match := re.fullmatch(r"([0-9]{1,24}(?:\.[0-9]{1,12})?) *([A-Za-z]+)", value))
-        and match[2] in UNITS
-    ):
+def quantity(value: Any, units: Container[str] = UNITS.keys()) -> tuple[float, str] | None:
+    """Returns the number and the unit of `"325 KB"`, one of these units, or None for anything else."""
+    if isinstance(value, str) and (match := NUMBER.fullmatch(value)) and match[2] in units:
         return float(match[1]), match[2]
     return None
+
+
+def whole(text: str, units: Mapping[str, int]) -> int | None:
+    """Returns a quantity in whole numbers of the smallest of these units. The rest is cut off, and nothing is rounded.
+
+    None where it is no quantity with one of these units.
+
+    >>> whole("2.5 us", TIMES), whole("3KB", SIZES), whole("3 KB", TIMES)
+    (2500000, 3000, None)
+    """
+    match = NUMBER.fullmatch(text.strip())
+    return int(Fraction(match[1]) * units[match[2]]) if match and match[2] in units else None
+
+
+def in_largest(value: int, units: Mapping[str, int]) -> tuple[int, str]:
+    """Returns a whole number in the largest of these units that keeps it whole. 0 is in the smallest.
+
+    >>> in_largest(325_000, SIZES)
+    (325, 'KB')
+    """
+    largest_first = sorted(units.items(), key=lambda unit: -unit[1])
+    unit, scale = next((unit, scale) for unit, scale in largest_first if value % scale == 0 and (value or scale == 1))
+    return value // scale, unit
 
 
 def count(n: float | None) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 
+from backwater.common.quantities import RATES, SIZES, TIMES, in_largest, whole
 from backwater.hpcc.words import number
 
 RATE_FORMS = "a rate such as 100Gbps, 40Mb/s or 25000000000 (bit/s)"
@@ -12,7 +14,8 @@ DELAY_FORMS = "a delay such as 1000ns, 3.33us or 0.001ms"
 
 PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
 SECONDS_MAX = 2**31
-NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+NANOSECONDS = {unit: scale // TIMES["ns"] for unit, scale in TIMES.items() if unit != "ps"}
+"""Units of time that ns-3 counts in nanoseconds."""
 
 DECIMAL = r"([0-9]{1,19}\.?[0-9]{0,19}|\.[0-9]{1,19})"
 RATE = re.compile(DECIMAL + r"(?:([kKMG]?)b(?:ps|/s))?")
@@ -68,22 +71,22 @@ def seconds_ns(word: str) -> int | None:
     return nanoseconds(value) if value is not None and 0 <= value <= SECONDS_MAX else None
 
 
-def shown(value: int, units: list[tuple[str, int]]) -> str:
-    """Writes a quantity with the largest unit that keeps it a whole number."""
-    name, scale = next((name, scale) for name, scale in units if value % scale == 0 and (value or scale == 1))
-    return f"{value // scale} {name}"
+def shown(value: int, units: Mapping[str, int]) -> str:
+    """Writes a quantity with the largest unit that keeps it a whole number. ns-3 has no prefix above giga."""
+    number, unit = in_largest(value, {unit: scale for unit, scale in units.items() if not unit.startswith("T")})
+    return f"{number} {unit}"
 
 
 def toml_time(ns: int) -> str:
-    return shown(ns, [("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1)])
+    return shown(ns, NANOSECONDS)
 
 
 def toml_rate(bps: int) -> str:
-    return shown(bps, [("Gbps", 10**9), ("Mbps", 10**6), ("Kbps", 10**3), ("bps", 1)])
+    return shown(bps, RATES)
 
 
 def toml_size(size: int) -> str:
-    return shown(size, [("GB", 10**9), ("MB", 10**6), ("KB", 10**3), ("B", 1)])
+    return shown(size, SIZES)
 
 
 def ns3_rate(bps: int) -> str:
@@ -91,14 +94,8 @@ def ns3_rate(bps: int) -> str:
     return toml_rate(bps).replace(" ", "")
 
 
-SCENARIO = {
-    **{"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
-    **{"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
-    **{"bps": 1, "Kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
-}
-
-
 def resolved(text: str | float) -> int:
     """Returns a quantity of a resolved scenario, in picoseconds, bytes or bit/s."""
-    value, unit = str(text).split()
-    return int(value) * SCENARIO[unit]
+    value = whole(str(text), TIMES | SIZES | RATES)
+    assert value is not None, "a resolved scenario has units"
+    return value

@@ -35,7 +35,6 @@ from backwater.common.ranges import plain, within
 from backwater.plan.bcc_defaults import LAMBDA, PMAX
 from backwater.scenario.chips import chips
 
-SIZES = ("B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
 NUMBER = re.compile(
     r"-?[0-9]{1,18}/[1-9][0-9]{0,17}|-?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,2})?"
 )

@@ -39,8 +39,6 @@ CELL = 64
 """Bytes that a size counts in; no packet is shorter."""
 FRAME_WIRE = 84
 """A frame of 64 B with preamble and gap: an order mark, a PAUSE, a RESUME."""
-RATES = ("bps", "Kbps", "Mbps", "Gbps", "Tbps")
-TIMES = ("ps", "ns", "us", "ms", "s")
 QH = 3
 STAMP_BITS = 3
 """Of a time in HRTT, which tells ages above 2 HRTT; it wraps at 8, and then holds an idle flow 2 HRTT longer."""

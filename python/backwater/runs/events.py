@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,12 +15,12 @@ from pathlib import Path
 from backwater import _core
 from backwater.common import disk
 from backwater.common.arrays import pa
+from backwater.common.quantities import TIMES, whole
 from backwater.common.ranges import EVENTS_AT_MOST
 from backwater.runs import tables
 
 TABLES = (".parquet", ".arrow")
 TRACES = (".json", ".json.gz")
-UNITS_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 END = 2**63
 TRACKS = 1_000_000
 """Tracks of pauses are numbered from here on; below are those of ports."""
@@ -94,11 +93,10 @@ def span_of(text: str) -> tuple[int, int]:
 
 
 def time_ps(text: str) -> int:
-    match = re.fullmatch(r" *([0-9]{1,12})(?:\.([0-9]{1,12}))? *(ps|ns|us|ms|s) *", text)
-    if match is None:
+    time = whole(text, TIMES)
+    if time is None or time >= END:
         raise ValueError
-    unit = UNITS_PS[match[3]]
-    return int(match[1]) * unit + int((match[2] or "").ljust(12, "0")) * unit // 10**12
+    return time
 
 
 def write(outcome: _core.Outcome, label: str, until_ps: int, wanted: Wanted) -> str:

@@ -7,7 +7,6 @@ as long as the present version makes the same run. The digest shows whether it d
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from backwater import _core
 from backwater.common import disk
 from backwater.common.arrays import np, pa, pc
+from backwater.common.quantities import BINARY_SIZES, SIZES
+from backwater.common.quantities import whole as whole_number
 from backwater.runs import tables
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 FLOWS_MAX = 20_000
 """Most flows that are followed. If there are more, the slowest are followed, and their number is reported."""
-UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 Progress = Callable[[int, int], None]
 """Is called with the done and the total amount of work."""
@@ -320,10 +320,10 @@ def size_of(text: str, option: str) -> int:
     # Errors
     `InputError` where it is no size.
     """
-    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) *([A-Za-z]+)", text)
-    if match is None or match[2] not in UNITS:
+    size = whole_number(text, SIZES | BINARY_SIZES)
+    if size is None or size >= 2**63:
         raise _core.InputError(f"{option} {text}: expected a size such as 3KB or 1 MiB")
-    return int(float(match[1]) * UNITS[match[2]])
+    return size
 
 
 def write(explained: Explained, place: Path) -> None:

@@ -22,12 +22,9 @@ from decimal import Decimal
 from typing import Any, overload
 
 from backwater._core import InputError
+from backwater.common.quantities import RATES, SIZES, TIMES, UNITS
 
-SCALES = {
-    "bps": {"bps": 1.0, "Kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12},
-    "B": {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
-    "s": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0},
-}
+SCALES = {base: {unit: UNITS[unit] for unit in units} for base, units in (("bps", RATES), ("B", SIZES), ("s", TIMES))}
 """The units in which a quantity of each base unit is written, smallest first."""
 WORDS = {"bps": "a rate", "B": "a size", "s": "a time"}
 

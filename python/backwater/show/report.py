@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from backwater.common import disk
+from backwater.common.quantities import SIZES, in_largest
 from backwater.judge import claims, panels
 from backwater.judge.context import SEED
 from backwater.judge.panels import Panel, PanelRun, Reference
@@ -336,8 +337,8 @@ def explain_command(run: RunData, found: answer.Measurement | None) -> Explain |
 
 def size_option(n: int) -> str:
     """3000 as `3KB`."""
-    unit, scale = next((unit, scale) for unit, scale in (("MB", 10**6), ("KB", 10**3), ("B", 1)) if n % scale == 0)
-    return f"{n // scale}{unit}"
+    number, unit = in_largest(n, SIZES)
+    return f"{number}{unit}"
 
 
 def left_out(opened: list[Results]) -> set[Path]:

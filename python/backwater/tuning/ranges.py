@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from backwater._core import InputError
-from backwater.common.quantities import UNITS, quantity
+from backwater.common.quantities import BINARY_SIZES, UNITS, quantity
 from backwater.scenario import units
 
-BASES = {unit: base for base, scales in units.SCALES.items() for unit in scales} | dict.fromkeys(
-    ("KiB", "MiB", "GiB", "TiB"), "B"
-)
+BASES = {unit: base for base, scales in units.SCALES.items() for unit in scales} | dict.fromkeys(BINARY_SIZES, "B")
 """The base unit of each unit."""
 EXPECTED = "a range such as 0.01..1, 8..128 or 50KB..400KB, perhaps with :log, or choices such as bfc|dctcp"
 
