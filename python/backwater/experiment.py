@@ -30,6 +30,7 @@ from backwater.execute import sweep
 from backwater.execute.cluster import connected
 from backwater.execute.control import RateControl, instance, keys_of, name_of
 from backwater.execute.estimate import Estimate
+from backwater.execute.growing import Page
 from backwater.execute.making import Making, make
 from backwater.execute.store import Store
 from backwater.judge import claims
@@ -603,8 +604,12 @@ class Experiment:
         captured: dict[str, Captured] | None = None,
         store: Store | None = None,
         made: Callable[[Path], None] = lambda _: None,
+        page: Page | None = None,
     ) -> Making:
-        """Returns the run directory to be made; `made` is called when all runs are there."""
+        """Returns the run directory to be made; `made` is called when all runs are there.
+
+        `page` makes the page that it has meanwhile.
+        """
         command = self.command(None if out.parent in disk.scratches else out)
         return Making(
             self.plan,
@@ -617,4 +622,5 @@ class Experiment:
             controls=self.controls,
             store=store,
             made=made,
+            page=page,
         )

@@ -16,7 +16,7 @@ from backwater import _core
 from backwater.cli.exits import BAD_INPUT, BUG, FAILED, stoppable
 from backwater.cli.places import is_drawn, unfinished
 from backwater.cli.printing import ending, print_claims, print_runs, told_claims
-from backwater.cli.terminal import progress_watch, say
+from backwater.cli.terminal import out, progress_watch, say
 from backwater.common import signals
 from backwater.execute.cluster import address_of, connected
 from backwater.execute.making import make
@@ -24,8 +24,9 @@ from backwater.execute.store import Store
 from backwater.execute.sweep import SimulatorError, threads_of
 from backwater.experiment import Experiment, Results
 from backwater.runs import capture, events
-from backwater.runs.writer import is_begun, left_at, left_of
-from backwater.show import endings
+from backwater.runs.staging import partial as partial_of
+from backwater.runs.writer import PAGE, is_begun, left_at, left_of
+from backwater.show import endings, growing
 from backwater.show.failures import Undrawn
 
 if TYPE_CHECKING:
@@ -81,10 +82,12 @@ def run_all(
             captured=captured,
             store=held,
             made=partial(publisher.put, one),
+            page=growing.page if len(one.experiment.labels) > 1 else None,
         )
         for one, runs in zip(chosen, todo, strict=True)
         if runs
     ]
+    tell_page([making.out for making in makings if making.page is not None])
     try:
         with (
             connected(on) as cluster,
@@ -106,6 +109,14 @@ def run_all(
     if publisher.left:
         say(f"{signals.name()}: {undrawn(publisher.left)}")
     return signals.code()
+
+
+def tell_page(places: list[Path]) -> None:
+    """Says on a terminal where the page of each of these directories is while it is made."""
+    if places and out.is_terminal:
+        page = partial_of(places[0]) / PAGE
+        more = f", and {len(places) - 1} more beside it" if len(places) > 1 else ""
+        say(f"Finished runs are on a page that grows: {page}{more}")
 
 
 class Publisher:

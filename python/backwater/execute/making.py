@@ -13,6 +13,7 @@ from backwater.common.signals import Stop
 from backwater.common.versions import commit
 from backwater.execute import sweep
 from backwater.execute.control import RateControl
+from backwater.execute.growing import Growing, Page
 from backwater.execute.store import Store, is_kept, key_of
 from backwater.runs.capture import Wanted as Captured
 from backwater.runs.events import Wanted
@@ -34,7 +35,10 @@ RECORDING_SHARE = 0.1
 
 
 class Making:
-    """The runs of one plan while they are made in `out`. `made` is called when all are there."""
+    """The runs of one plan while they are made in `out`. `made` is called when all are there.
+
+    `page` makes the page that the directory has meanwhile.
+    """
 
     def __init__(
         self,
@@ -49,9 +53,10 @@ class Making:
         controls: Mapping[str, RateControl] | None = None,
         store: Store | None = None,
         made: Callable[[Path], None] = lambda _: None,
+        page: Page | None = None,
     ) -> None:
         self.plan, self.name, self.command, self.out, self.force = plan, name, command, out, force
-        self.store, self.made = store, made
+        self.store, self.made, self.page = store, made, page
         self.jobs = sweep.jobs_of(plan)
         for job in self.jobs:
             job.events = (events or {}).get(job.label)
@@ -62,6 +67,7 @@ class Making:
         self.place: Path | None = None
         """Where it is, finished or not; None until it is there."""
         self._writer: Writer | None = None
+        self._growing: Growing | None = None
         self._began = 0.0
         self._unrecorded: list[sweep.Job] = []
         """Finished runs that the manifest does not name yet."""
@@ -81,11 +87,13 @@ class Making:
         self._began = time.perf_counter()
         scenarios = {job.label: job.scenario for job in self.jobs}
         self._writer = Writer(self.out, scenarios, force=self.force)
+        self._growing = Growing(self._writer, self.page, len(self.jobs)) if self.page is not None else None
         for job in self.jobs:
             if job.label in self.writer.finished:
                 job.take(self.writer.finished[job.label], self.writer.timings.get(job.label))
                 watch.on_found(job)
         self._record()
+        self._grow()
 
     def stored(self, job: sweep.Job) -> bool:
         """Takes a run from the store. A run whose events or packets are wanted has to be simulated."""
@@ -103,6 +111,7 @@ class Making:
         self._unrecorded.append(job)
         if RECORDED_TOGETHER * len(self._unrecorded) >= len(self.done):
             self._record()
+        self._grow()
         if self.store is not None and job.key and not job.cut_short:
             self.store.put(job.key, self.writer.path / job.label, job.entry(), job.timing())
 
@@ -110,6 +119,7 @@ class Making:
         """Writes the manifest with all finished runs, unless that took too much time recently."""
         if self._unrecorded and time.perf_counter() >= self._next_record:
             self._record()
+        self._grow()
 
     def finish(self) -> None:
         """Ends the directory after its last run: it gets its name."""
@@ -162,6 +172,10 @@ class Making:
         self._unrecorded.clear()
         ended = time.perf_counter()
         self._next_record = ended + (ended - began) / RECORDING_SHARE
+
+    def _grow(self) -> None:
+        if self._growing is not None:
+            self._growing.look(len(self.done) - len(self._unrecorded))
 
     def _timing(self) -> Timing:
         """Writes wall-clock time and memory, which the digest does not cover."""

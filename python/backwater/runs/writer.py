@@ -38,6 +38,7 @@ RESERVE_PER_RUN = 16 << 10
 """Of the disk, held for the manifest: an entry takes 3 KB, and the one before stands until the next is written."""
 
 SCENARIO = "scenario.json"
+PAGE = "report.html"
 NAMES = ("name", "description")
 """Keys of a scenario that no run depends on."""
 
@@ -149,12 +150,12 @@ class Writer:
             yield
 
     def _end(self) -> None:
-        """Removes what is hidden: room that is not needed, and runs that were given up."""
+        """Removes what is hidden: room that is not needed, and runs that were given up. The page of a part goes too."""
         with self._ending:
             self._ended = True
         with contextlib.suppress(OSError):
             for inner in self.path.iterdir():
-                if inner.name.startswith("."):
+                if inner.name.startswith(".") or inner.name == PAGE:
                     remove(inner)
 
     def record(self, manifest: Manifest, timing: Timing) -> None:
@@ -174,6 +175,15 @@ class Writer:
             except OSError:
                 (self.path / RESERVE).unlink(missing_ok=True)
                 raise
+
+    def write_page(self, text: str) -> None:
+        """Writes the page of the finished runs. It goes when the directory gets its name.
+
+        # Errors
+        `InputError` where the disk refuses, or where the directory has ended meanwhile.
+        """
+        with disk.errors(self.out), self._unless_ended():
+            disk.write_whole(self.path / PAGE, text)
 
     def commit(self, *, interrupted: bool) -> Path:
         """Gives the directory its final name. It replaces a complete run only if it was not interrupted. Returns the

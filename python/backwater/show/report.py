@@ -20,6 +20,7 @@ from backwater.runs.run import Run
 from backwater.runs.staging import Staging
 from backwater.runs.summary import Summary
 from backwater.runs.tables import write_table
+from backwater.runs.writer import PAGE
 from backwater.show import (
     answer,
     collectives,
@@ -68,7 +69,6 @@ SCRIPTS = (
 )
 """The page's own scripts in order; each sees the names of those before it, and the last one puts the page together."""
 STATIC = Path(__file__).parent / "static"
-PAGE = "report.html"
 POINTS = 16
 """Most points of a sweep that its first chart has a row for."""
 FORMATS = ("png", "svg", "pdf")
@@ -140,11 +140,11 @@ def draw(data: PageData, made: Path, place: Path, formats: Sequence[str], size: 
             disk.put_directory(made, place)
 
 
-def page_data(opened: list[Results], shown: list[Panel] | None = None) -> PageData:
-    """Everything the page shows; `shown` are the panels, if they have been read."""
+def page_data(opened: list[Results], shown: list[Panel] | None = None, known: list[RunData] | None = None) -> PageData:
+    """Everything the page shows; `shown` are the panels and `known` the runs, if they have been read."""
     first = opened[0]
     several = len(opened) > 1
-    runs = seeds.together(list(runs_data(opened)))
+    runs = seeds.together(known if known is not None else list(runs_data(opened)))
     drawn = shown if shown is not None else [] if several else panels.read(first)
     slots = colours.slots((run["variant"], run["scheme"]) for run in runs)
     for run in runs:
