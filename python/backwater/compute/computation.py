@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from backwater.common.quantities import as_number
+from backwater.common.values import Value
 from backwater.compute.sizes import Sizes
 
-Schema = dict[str, Any]
+Schema = dict[str, Value]
 Values = Mapping[str, float | None]
 
 DIGITS = 12

@@ -352,7 +352,7 @@ def described(scenario: Scenario) -> dict[str, Any]:
         for end in {link.a, link.b} & links.keys():
             links[end].append(link)
     largest = max(links.values(), key=len)
-    fields: dict[str, Any] = {
+    fields = {
         "ports": len(largest),
         "rate_bps": max(link.rate_bps for link in largest),
         "hrtt_s": 2e-12 * max(link.delay_ps for link in largest),

@@ -108,7 +108,7 @@ class Explained:
     """None if the flows were named one by one."""
 
     def flow(self, number: int) -> ExplainedFlow:
-        """Returns one flow: its row of `flows`, its completion time `fct_ps`, and its `waits` in order.
+        """Returns one flow as a dictionary: its row of `flows`, its completion time `fct_ps`, and its `waits` in order.
 
         # Errors
         `InputError` if the flow is not among the explained ones.

@@ -90,7 +90,7 @@ class Results(Runs):
 
     @cached_property
     def timing(self) -> Timing:
-        """Wall-clock time and memory of the runs."""
+        """Wall-clock time and memory of the runs, as in `timing.json`."""
         path = self.path / TIMING
         if not path.exists():
             return {"runs": []}

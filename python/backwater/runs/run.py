@@ -89,7 +89,7 @@ class Run:
 
     @cached_property
     def scenario(self) -> Scenario:
-        """The resolved scenario. Every default is filled in."""
+        """The resolved scenario, as in its `scenario.json`. Every default is filled in."""
         return parsed(self.file("scenario.json"))
 
     @cached_property

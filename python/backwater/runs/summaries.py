@@ -7,7 +7,7 @@ This is `summary.parquet` in the experiment's directory, `Results.table("summary
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from backwater.common.arrays import pa
@@ -188,8 +188,8 @@ def without_class(name: str, documented: str) -> tuple[str, str | None]:
     return before + name[len(before) :][-len(after) :], name[len(before) : -len(after) - 1]
 
 
-def columns(rows: list[dict[str, Any]]) -> dict[str, Column]:
-    """Returns the columns of these rows, in the order of `COLUMNS` and then of the runs."""
+def columns(rows: Iterable[Iterable[str]]) -> dict[str, Column]:
+    """Returns the columns of rows with these names, in the order of `COLUMNS` and then of the runs."""
     names = dict.fromkeys(name for row in rows for name in row)
     found = {name: place(name) for name in names}
     order = sorted((at, i, name) for i, (name, at) in enumerate(found.items()) if at is not None)

@@ -12,10 +12,11 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 
 from backwater._core import InputError
 from backwater.common import suggest
+from backwater.scenario.claims import Figure
 from backwater.scenario.toml_text import toml_key, toml_value
 
 CLAIMS = ".claims.toml"
@@ -58,6 +59,23 @@ def known() -> dict[str, Path]:
     return {f"{path.parent.name}-{path.stem}": path for path in sorted(files, key=in_order)}
 
 
+class Source(TypedDict, total=False):
+    """The publication that a scenario is taken from."""
+
+    paper: str
+    doi: str
+    url: str
+    section: str
+
+
+class OwnKeys(TypedDict, total=False):
+    """Keys of a scenario file that say what it shows."""
+
+    description: str
+    source: Source
+    figure: Figure
+
+
 @dataclass(frozen=True)
 class About:
     """An experiment, and the publication that it is taken from. A text is empty if the experiment does not have it."""
@@ -87,7 +105,8 @@ def about(name: str) -> About:
     """
     path = known()[name]
     keys = own_keys(path)
-    source, figure = keys.get("source", {}), keys.get("figure", {})
+    source: Source = keys.get("source", {})
+    figure: Figure = keys.get("figure", {})
     doi = source.get("doi", "")
     url = f"https://doi.org/{doi}" if doi else source.get("url", "")
     title = figure.get("title") or keys.get("description", "")
@@ -111,14 +130,15 @@ def text(name: str) -> str:
     return re.sub(r'^extends = "([^"]*)"$', extends, path.read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
-def own_keys(path: Path) -> dict[str, Any]:
+def own_keys(path: Path) -> OwnKeys:
     """Returns the keys of a scenario file and of its claims file, but not of the files that it extends."""
-    keys = tomllib.loads(path.read_text(encoding="utf-8"))
+    keys = cast(OwnKeys, tomllib.loads(path.read_text(encoding="utf-8")))
     claims = path.with_suffix(CLAIMS)
     if not claims.is_file():
         return keys
-    more = tomllib.loads(claims.read_text(encoding="utf-8"))
-    return keys | more | {"figure": keys.get("figure", {}) | more.get("figure", {})}
+    more = cast(OwnKeys, tomllib.loads(claims.read_text(encoding="utf-8")))
+    figure: Figure = {**keys.get("figure", {}), **more.get("figure", {})}
+    return {**keys, **more, "figure": figure}
 
 
 def locate(source: str | os.PathLike[str]) -> Path:

@@ -8,7 +8,7 @@ from backwater.common import signals
 from backwater.common.quantities import some
 from backwater.runs.results import Results
 from backwater.runs.run import Run
-from backwater.show import report
+from backwater.show import report, series
 from backwater.show.page import RunData
 
 EVERY_S = 5
@@ -58,6 +58,6 @@ def numbers(run: Run, place: Path, undrawn: bool, speed: dict[Path, float | None
         "ports": [],
         "hot": [],
         "collectives": [],
-        **report.series.configuration(run.scenario),
+        **series.configuration(run.scenario),
         "network": None,
     }
