@@ -17,10 +17,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import msgspec
+
 from backwater._core import InputError
 from backwater.common import disk
 from backwater.common.arrays import pc
-from backwater.common.json_files import parsed
+from backwater.common.json_files import fitting, parsed
 from backwater.runs import tables
 from backwater.runs.explain import Explained, Tail, receivers_of
 from backwater.runs.manifest import MANIFEST, relisted
@@ -29,6 +31,14 @@ from backwater.runs.run import Run
 from backwater.runs.staging import Staging
 
 PARTS = {"explained": ".json", "waits": ".parquet", "rates": ".parquet"}
+
+
+class Chosen(msgspec.Struct):
+    """What `explained.ID.json` holds."""
+
+    flows: list[int]
+    """By their numbers, the slowest first."""
+    tail: Tail | None
 
 
 def keep(place: Path, found: Sequence[Explained]) -> None:
@@ -78,12 +88,12 @@ def of(run: Run) -> Explained | None:
     name = next((name for name in run.entry.files if is_part(name) and name.startswith("explained.")), None)
     if name is None:
         return None
-    chosen = parsed(run.file(name))
+    file = run.file(name)
+    chosen = fitting(file, parsed(file), Chosen)
     everything, waits, rates = (run.table(table) for table in ("flows", "waits", "rates"))
-    numbers = pc.cast(chosen["flows"], everything["flow"].type)
+    numbers = pc.cast(chosen.flows, everything["flow"].type)
     flows = everything.take(pc.index_in(numbers, value_set=everything["flow"].combine_chunks()))
-    tail = None if chosen["tail"] is None else Tail(**chosen["tail"])
-    return Explained(run.label, run.digest, flows, waits, rates, receivers_of(waits, everything), tail)
+    return Explained(run.label, run.digest, flows, waits, rates, receivers_of(waits, everything), chosen.tail)
 
 
 @contextlib.contextmanager
