@@ -26,6 +26,7 @@ pub struct Job {
     starts: Vec<Starts>,
     /// Phases, which answers are given for.
     pub phases: Vec<Phase>,
+    iterations: u32,
 }
 
 /// A part of a job that answers are given for, such as one all-reduce or one step of it.
@@ -112,6 +113,16 @@ impl Job {
     /// Number of ranks.
     pub fn ranks(&self) -> u32 {
         self.starts.len().saturating_sub(1) as u32
+    }
+
+    /// Number of iterations that its phases belong to; at least 1.
+    pub fn iterations(&self) -> u32 {
+        self.iterations
+    }
+
+    /// Iteration that an operation of a rank belongs to.
+    pub fn iteration(&self, rank: u32, op: u32) -> u32 {
+        self.phases[self.node(rank, op).phase as usize].iteration
     }
 
     /// Number of operations of a rank.
@@ -229,7 +240,8 @@ pub struct JobBuilder {
 
 impl Default for JobBuilder {
     fn default() -> JobBuilder {
-        let job = Job { starts: vec![Starts::default()], phases: vec![Phase::default()], ..Job::default() };
+        let job =
+            Job { starts: vec![Starts::default()], phases: vec![Phase::default()], iterations: 1, ..Job::default() };
         JobBuilder { job, edges: Vec::new() }
     }
 }
@@ -238,6 +250,7 @@ impl JobBuilder {
     /// Adds a phase and returns its number. Phase 0 is there from the start and has no name.
     pub fn phase(&mut self, name: impl Into<String>, iteration: u32) -> u32 {
         self.job.phases.push(Phase { name: name.into(), iteration });
+        self.job.iterations = self.job.iterations.max(iteration + 1);
         self.job.phases.len() as u32 - 1
     }
 

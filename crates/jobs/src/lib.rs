@@ -15,8 +15,11 @@
 //! | [`placed`] | ranks on hosts, and the numbers of messages |
 //! | [`matching`] | which receive takes which message |
 //! | [`machine`] | ranks while they run |
+//! | [`critical`] | what the last operation of an iteration waited for |
 //! | [`csv`] | messages that depend on messages, in CSV |
+//! | [`drive`](mod@drive) | a job without packets |
 //! | [`goal`] | traces of LogGOPSim and ATLAHS, text and binary |
+//! | [`replay`](mod@replay) | a job once more, without its network |
 //! | [`refused`] | errors in files of jobs |
 //! | [`simai`] | text workloads of SimAI and ASTRA-sim |
 //! | [`span`] | times of ranks in phases |
@@ -28,7 +31,9 @@
 pub mod chakra;
 pub mod check;
 pub mod collective;
+pub mod critical;
 pub mod csv;
+pub mod drive;
 pub mod goal;
 pub mod htsim;
 pub mod job;
@@ -37,10 +42,13 @@ pub mod matching;
 pub mod op;
 pub mod placed;
 pub mod refused;
+pub mod replay;
 pub mod simai;
 pub mod span;
 mod starts;
 mod text;
+#[cfg(test)]
+mod toy;
 pub mod trace;
 pub mod unwritten;
 

@@ -10,15 +10,16 @@
 
 use crate::job::When;
 use crate::matching::{IntegerHasher, Matching};
-use crate::op::Work;
+use crate::op::{Op, Work};
 use crate::placed::{Message, Overheads, Part, Placed};
 use crate::span::{Span, Spans};
-use crate::trace::{Entry, NO_OP, Trace};
+use crate::trace::{After, Entry, NO_OP, Trace};
 use backwater_types::{Duration, Instant};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::hash::BuildHasherDefault;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a rank asks of its host.
@@ -61,7 +62,7 @@ pub struct Machine {
     ranks: Vec<Option<Box<Rank>>>,
     /// Messages to other ranks of the same host that start in the current event.
     local: VecDeque<Local>,
-    /// Spans of repetitions that have ended.
+    /// Spans of iterations that ranks have ended.
     spans: Vec<Span>,
     trace: Option<Trace>,
 }
@@ -93,6 +94,8 @@ struct Rank {
     repetition: u32,
     /// Operations of the repetition that have not ended.
     left: u32,
+    /// `[iteration of the repetition]`: its operations that have not ended. Empty if there is one.
+    left_of: Vec<u32>,
     /// Operations that wait, and for which a cause has come.
     waiting: HashMap<u32, Waiting, ByInteger>,
     /// Numbers the causes that came.
@@ -147,6 +150,8 @@ enum Step {
 #[derive(Clone, Debug, Default)]
 struct Lane {
     busy_until: Instant,
+    /// Operation that occupied it last.
+    last: u32,
     queue: VecDeque<Task>,
 }
 
@@ -178,19 +183,25 @@ impl Machine {
         Machine { placed, ranks, local: VecDeque::new(), spans: Vec::new(), trace: None }
     }
 
-    /// Takes the spans of all ranks that ran here, and those of repetitions that have not ended.
+    /// Takes the spans of iterations that ranks have ended since they were last taken. All spans of a rank in an iteration
+    /// come at once.
+    pub fn take_ended_spans(&mut self) -> Vec<Span> {
+        std::mem::take(&mut self.spans)
+    }
+
+    /// Takes the spans that were not taken yet, also those of iterations that have not ended.
     pub fn take_spans(&mut self) -> Vec<Span> {
         for (number, rank) in (0..).zip(&mut self.ranks) {
             if let Some(rank) = rank {
-                rank.spans.take(rank.repetition, number, &mut self.spans);
+                rank.spans.take(|_| true, rank.repetition, number, &mut self.spans);
             }
         }
         std::mem::take(&mut self.spans)
     }
 
-    /// Keeps the times of every operation of a repetition.
-    pub fn trace(&mut self, repetition: u32) {
-        self.trace = Some(Trace::new(&self.placed, repetition));
+    /// Keeps the times of every operation of some repetitions.
+    pub fn trace(&mut self, repetitions: Range<u32>) {
+        self.trace = Some(Trace::new(&self.placed, repetitions));
     }
 
     /// Returns the times that were kept.
@@ -279,6 +290,7 @@ impl Default for Rank {
         Rank {
             repetition: BEFORE,
             left: 0,
+            left_of: Vec::new(),
             waiting: HashMap::default(),
             causes: 0,
             steps: VecDeque::new(),
@@ -308,7 +320,7 @@ struct Run<'a> {
     number: u32,
     rank: &'a mut Rank,
     local: &'a mut VecDeque<Local>,
-    /// Spans of repetitions that have ended.
+    /// Spans of iterations that have ended.
     ended: &'a mut Vec<Span>,
     trace: Option<&'a mut Trace>,
     now: Instant,
@@ -328,7 +340,10 @@ impl Run<'_> {
             self.rank.timers.pop();
             match timer {
                 Timer::Ran(op) => self.on_ran(op),
-                Timer::Taken(op, bytes) => self.enqueue(self.stream(op), Task::Take(op, bytes)),
+                Timer::Taken(op, bytes) => {
+                    self.note(op, |entry, now| entry.began = now);
+                    self.enqueue(self.stream(op), Task::Take(op, bytes));
+                }
                 Timer::Free(nic) => self.on_nic_free(nic),
                 Timer::Local(repetition, message) => self.on_message(repetition, message),
             }
@@ -341,8 +356,35 @@ impl Run<'_> {
         self.rank.repetition = if len == 0 { repetitions } else { repetition };
         if self.rank.repetition < repetitions {
             self.rank.left = len;
+            self.count_by_iteration();
             let roots = self.placed.job().roots(self.number);
             self.rank.steps.extend(roots.iter().map(|op| Step::Ready(*op, NO_OP)));
+        }
+    }
+
+    /// Counts the operations of each iteration, if a repetition has several.
+    fn count_by_iteration(&mut self) {
+        let (job, left) = (self.placed.job(), &mut self.rank.left_of);
+        if job.iterations() > 1 {
+            left.clear();
+            left.resize(job.iterations() as usize, 0);
+            (0..job.len(self.number)).for_each(|op| left[job.iteration(self.number, op) as usize] += 1);
+        }
+    }
+
+    /// Counts the end of an operation, and takes the spans of its iteration if it was the last.
+    fn count_end(&mut self, op: u32) {
+        let Rank { left, left_of, spans, repetition, .. } = &mut *self.rank;
+        *left -= 1;
+        if left_of.is_empty() {
+            return;
+        }
+        let (job, iteration) = (self.placed.job(), self.placed.job().iteration(self.number, op));
+        let left = &mut left_of[iteration as usize];
+        *left -= 1;
+        if *left == 0 {
+            let here = |phase: u32| job.phases[phase as usize].iteration == iteration;
+            spans.take(here, *repetition, self.number, self.ended);
         }
     }
 
@@ -367,7 +409,7 @@ impl Run<'_> {
                 }
                 message.into_iter().for_each(|message| self.on_arrived(message));
             } else if self.rank.left == 0 {
-                self.rank.spans.take(self.rank.repetition, self.number, self.ended);
+                self.rank.spans.take(|_| true, self.rank.repetition, self.number, self.ended);
                 self.begin_repetition(self.rank.repetition + 1);
             } else {
                 return;
@@ -400,10 +442,30 @@ impl Run<'_> {
     #[inline]
     fn note(&mut self, op: u32, note: impl FnOnce(&mut Entry, Instant)) {
         if let Some(trace) = &mut self.trace
-            && trace.repetition == self.rank.repetition
+            && trace.repetitions().contains(&self.rank.repetition)
         {
-            note(trace.entry_mut(self.placed, self.number, op), self.now);
+            note(trace.entry_mut(self.placed, self.rank.repetition, self.number, op), self.now);
         }
+    }
+
+    /// Keeps that an operation occupies its stream now, and what it waited for.
+    fn note_began(&mut self, stream: u8, op: u32) {
+        if self.trace.is_none() {
+            return;
+        }
+        let Op { nic, work, .. } = self.placed.job().op(self.number, op);
+        let Lane { busy_until: stream_free, last: on_stream, .. } = *lane(&mut self.rank.streams, stream);
+        let Lane { busy_until: nic_free, last: on_nic, .. } = *lane(&mut self.rank.nics, nic);
+        let is_send = matches!(work, Work::Send { .. });
+        self.note(op, |entry, now| {
+            let asked = if entry.began != Instant::NEVER { entry.began } else { entry.asked() };
+            entry.after = match stream_free.max(if is_send { nic_free } else { Instant::ZERO }) {
+                free if free <= asked || now == asked => After::Nothing,
+                free if free == stream_free => After::Stream(on_stream),
+                _ => After::Nic(on_nic),
+            };
+            entry.began = now;
+        });
     }
 
     fn on_ready(&mut self, op: u32, cause: u32) {
@@ -413,7 +475,6 @@ impl Run<'_> {
         let Work::Recv { from, tag } = operation.work else {
             return self.enqueue(operation.stream, Task::Run(op));
         };
-        self.note(op, |entry, now| entry.began = now);
         self.release(op, When::Started);
         if let Some(message) = self.rank.matching.post(from, tag, op) {
             self.on_matched(op, message);
@@ -427,7 +488,7 @@ impl Run<'_> {
             self.rank.spans.on_computed(operation.phase, self.now);
         }
         self.rank.spans.on_ended(operation.phase, self.now);
-        self.rank.left -= 1;
+        self.count_end(op);
         self.release(op, When::Ended);
     }
 
@@ -474,6 +535,7 @@ impl Run<'_> {
                 Task::Run(op) => self.run(stream, op),
                 Task::Take(op, bytes) => {
                     let Overheads { message, byte, .. } = self.overheads();
+                    self.note_began(stream, op);
                     self.occupy(stream, op, cost(message, byte, bytes));
                 }
             }
@@ -486,13 +548,27 @@ impl Run<'_> {
             return self.on_stream_left(op);
         }
         let end = self.now + time;
-        lane(&mut self.rank.streams, stream).busy_until = end;
+        let lane = lane(&mut self.rank.streams, stream);
+        (lane.busy_until, lane.last) = (end, op);
         self.set_timer(end, Timer::Ran(op));
     }
 
-    /// Runs a computation or a send on a free stream.
+    /// Runs a computation or a send on a free stream. A send waits for its NIC first.
     fn run(&mut self, stream: u8, op: u32) {
         let operation = self.placed.job().op(self.number, op);
+        let is_send = matches!(operation.work, Work::Send { .. });
+        if let nic = lane(&mut self.rank.nics, operation.nic)
+            && is_send
+            && nic.busy_until > self.now
+        {
+            let (first, free) = (nic.queue.is_empty(), nic.busy_until);
+            nic.queue.push_back(Task::Run(op));
+            if first {
+                self.set_timer(free, Timer::Free(operation.nic));
+            }
+            return;
+        }
+        self.note_began(stream, op);
         let time = match operation.work {
             Work::Calc(time) => {
                 self.rank.spans.on_computing(self.now);
@@ -502,19 +578,10 @@ impl Run<'_> {
             Work::Send { bytes, .. } => {
                 let Overheads { message, byte, gap, gap_byte, .. } = self.overheads();
                 let nic = lane(&mut self.rank.nics, operation.nic);
-                if nic.busy_until > self.now {
-                    let (first, free) = (nic.queue.is_empty(), nic.busy_until);
-                    nic.queue.push_back(Task::Run(op));
-                    if first {
-                        self.set_timer(free, Timer::Free(operation.nic));
-                    }
-                    return;
-                }
-                nic.busy_until = self.now + cost(gap, gap_byte, bytes);
+                (nic.busy_until, nic.last) = (self.now + cost(gap, gap_byte, bytes), op);
                 cost(message, byte, bytes)
             }
         };
-        self.note(op, |entry, now| entry.began = now);
         self.release(op, When::Started);
         self.occupy(stream, op, time);
     }
@@ -555,6 +622,7 @@ impl Run<'_> {
 
     /// Sends the message of a send, for which the receiver has a receive.
     fn send_data(&mut self, op: u32) {
+        self.note(op, |entry, now| entry.matched = now);
         let number = self.placed.number_of(self.number, op, self.rank.repetition).expect("it asked over the network");
         for piece in 0..u32::from(self.placed.pieces(self.number, op)) {
             (self.begin)(Begin::Message { number: number + Part::Data as u32 + piece, at: self.now });
@@ -607,6 +675,7 @@ impl Run<'_> {
         if !message.asks {
             return self.take(op, message);
         }
+        self.note(op, |entry, now| entry.matched = now);
         self.rank.promised.insert(message.key(), op);
         let number = self.placed.number_of(message.rank, message.op, self.rank.repetition);
         let number = number.expect("it came over the network") + Part::Clear as u32;
@@ -621,12 +690,13 @@ impl Run<'_> {
         let operation = self.placed.job().op(self.number, op);
         if gap_at_receiver && cost(gap, gap_byte, bytes) > Duration::ZERO {
             let nic = lane(&mut self.rank.nics, operation.nic);
-            nic.busy_until = nic.busy_until.max(self.now) + cost(gap, gap_byte, bytes);
+            (nic.busy_until, nic.last) = (nic.busy_until.max(self.now) + cost(gap, gap_byte, bytes), op);
             let taken = nic.busy_until;
             self.set_timer(taken, Timer::Taken(op, bytes));
         } else if cost(each, byte, bytes) > Duration::ZERO {
             self.enqueue(operation.stream, Task::Take(op, bytes));
         } else {
+            self.note(op, |entry, now| entry.began = now);
             self.rank.steps.push_back(Step::Ended(op));
         }
     }
@@ -650,83 +720,9 @@ fn lane(lanes: &mut Vec<Lane>, number: u8) -> &mut Lane {
 mod tests {
     use super::*;
     use crate::job::{Job, JobBuilder};
-    use crate::op::{ANY, Op};
-    use crate::placed::{self, Placement};
+    use crate::op::ANY;
+    use crate::toy::{Played, placement, play, random, random_placement};
     use backwater_types::hash::Stream;
-
-    /// A network in which messages take a time that `takes` returns, and acknowledgements half of it.
-    struct Toy<'a> {
-        machine: Machine,
-        events: BTreeMap<(Instant, u64), Event>,
-        number: u64,
-        takes: &'a mut dyn FnMut(u32) -> Duration,
-        started: Vec<u32>,
-    }
-
-    #[derive(Clone, Copy)]
-    enum Event {
-        Wake(u32),
-        Received(u32),
-        Acknowledged(u32),
-    }
-
-    impl Toy<'_> {
-        fn push(&mut self, at: Instant, event: Event) {
-            self.number += 1;
-            self.events.insert((at, self.number), event);
-        }
-
-        /// Runs to the end, and returns the time of the last event.
-        fn run(&mut self) -> Instant {
-            let mut last = Instant::ZERO;
-            while let Some(((now, _), event)) = self.events.pop_first() {
-                let mut begun = Vec::new();
-                let begin = &mut |what| begun.push(what);
-                match event {
-                    Event::Wake(rank) => self.machine.on_wake(rank, now, begin),
-                    Event::Received(number) => self.machine.on_received(number, now, begin),
-                    Event::Acknowledged(number) => self.machine.on_acknowledged(number, now, begin),
-                }
-                for what in begun {
-                    match what {
-                        Begin::Wake { rank, at } => self.push(at, Event::Wake(rank)),
-                        Begin::Message { number, at } => {
-                            assert!(at >= now);
-                            self.started.push(number);
-                            let takes = (self.takes)(number);
-                            self.push(at + takes, Event::Received(number));
-                            self.push(at + takes + Duration(takes.0 / 2), Event::Acknowledged(number));
-                        }
-                    }
-                }
-                last = now;
-            }
-            last
-        }
-    }
-
-    fn play(job: Job, placement: Placement, takes: &mut dyn FnMut(u32) -> Duration) -> (Machine, Instant, Vec<u32>) {
-        let hosts = placement.hosts.iter().max().map_or(1, |host| *host as usize + 1);
-        let placed = Arc::new(Placed::new(Arc::new(job), placement, hosts, 1 << 23).expect("few messages"));
-        let mut machine = Machine::new(placed.clone());
-        machine.trace(placed.placement().repetitions - 1);
-        let mut toy = Toy { machine, events: BTreeMap::new(), number: 0, takes, started: Vec::new() };
-        (0..placed.job().ranks()).for_each(|rank| toy.push(Instant::ZERO, Event::Wake(rank)));
-        let last = toy.run();
-        (toy.machine, last, toy.started)
-    }
-
-    fn placement(hosts: Vec<u16>) -> Placement {
-        Placement {
-            hosts,
-            repetitions: 1,
-            eager: u64::MAX,
-            control: 64,
-            queue_pairs: None,
-            overheads: Overheads::default(),
-            local: placed::Local::default(),
-        }
-    }
 
     /// The job of LogGOPSim's `binary_tree_32.goal`: rank r passes a byte on to r + 2^k for all 2^k above it.
     fn binary_tree() -> Job {
@@ -750,57 +746,10 @@ mod tests {
             placed.overheads.message = Duration::from_ns(1500);
             placed.overheads.gap = Duration::from_ns(1000);
             placed.overheads.gap_at_receiver = gap_at_receiver;
-            let (machine, last, started) = play(binary_tree(), placed, &mut |_| Duration::from_ns(2500));
-            assert_eq!((last, started.len()), (Instant(ns * 1000), 31));
+            let Played { machine, last, order, .. } = play(binary_tree(), placed, &mut |_| Duration::from_ns(2500));
+            assert_eq!((last, order.len()), (Instant(ns * 1000), 31));
             assert!((0..32).all(|rank| machine.has_ended(rank)));
         }
-    }
-
-    /// Makes a random job without deadlock: operations are added in one order of all ranks, and a receive is added after
-    /// its send. Each message has a tag of its own. If senders ask first, nothing waits for the end of a send: its receive
-    /// may come after what waits.
-    fn random(rng: &mut Stream, ranks: u32, ops: u32, asks: bool) -> Job {
-        let mut draw = |n: u32| rng.next_u32() % n;
-        let mut of_rank = vec![Vec::<(Op, Vec<(u32, When)>)>::new(); ranks as usize];
-        // Messages that are sent and not yet received: sender, receiver, tag.
-        let mut flying = Vec::<(u32, u32, u32)>::new();
-        for tag in 0..ops {
-            let rank = draw(ranks);
-            let here = flying.iter().position(|(_, to, _)| *to == rank);
-            let op = match (draw(3), here) {
-                (0, _) => Op::calc(Duration(draw(4) as u64 * 100)),
-                (1, Some(at)) => {
-                    let (from, _, tag) = flying.remove(at);
-                    Op::recv(from, tag)
-                }
-                _ => {
-                    let to = draw(ranks);
-                    flying.push((rank, to, tag));
-                    Op { acknowledged: draw(4) == 0, ..Op::send(to, [1, 900, 5000][draw(3) as usize], tag) }
-                }
-            };
-            let own = &mut of_rank[rank as usize];
-            let mut causes = Vec::new();
-            for _ in 0..if own.is_empty() { 0 } else { draw(3) } {
-                let cause = draw(own.len() as u32);
-                let is_send = matches!(own[cause as usize].0.work, Work::Send { .. });
-                let started = draw(2) == 0 || asks && is_send;
-                causes.push((cause, if started { When::Started } else { When::Ended }));
-            }
-            own.push((op.on(draw(2) as u8), causes));
-        }
-        for (from, to, tag) in flying {
-            of_rank[to as usize].push((Op::recv(from, tag), vec![]));
-        }
-        let mut builder = JobBuilder::default();
-        for own in &of_rank {
-            for (op, causes) in own {
-                let number = builder.op(*op);
-                causes.iter().for_each(|(cause, when)| builder.after(*cause, number, *when));
-            }
-            builder.end_rank().expect("causes come before");
-        }
-        builder.finish().expect("each send has a receive")
     }
 
     /// Every operation runs once, after what it requires, whatever the network does.
@@ -812,35 +761,33 @@ mod tests {
             let ops = 5 + rng.next_u32() % 60;
             let eager = [u64::MAX, 1000, 0][rng.next_u32() as usize % 3];
             let job = random(&mut rng, ranks, ops, eager != u64::MAX);
-            let mut placement = placement((0..ranks).map(|_| (rng.next_u32() % 4) as u16).collect());
-            placement.repetitions = 1 + rng.next_u32() % 3;
-            placement.eager = eager;
-            placement.queue_pairs = [None, Some(1), Some(3)][rng.next_u32() as usize % 3];
-            placement.local.latency = Duration(rng.next_u32() as u64 % 2 * 50);
-            if rng.next_u32().is_multiple_of(2) {
-                let mut time = || Duration(rng.next_u32() as u64 % 3 * 40);
-                let (message, gap, latency) = (time(), time(), time());
-                let gap_at_receiver = time() == Duration::ZERO;
-                placement.overheads = Overheads { message, gap, latency, gap_at_receiver, ..Overheads::default() };
-            }
-            let (machine, _, mut started) = play(job, placement, &mut |_| Duration(1 + rng.next_u32() as u64 % 700));
+            let placement = random_placement(&mut rng, ranks, eager);
+            let Played { machine, mut order, .. } =
+                play(job, placement, &mut |_| Duration(1 + rng.next_u32() as u64 % 700));
             let placed = machine.placed();
-            started.sort_unstable();
-            assert!(started.iter().copied().eq(0..placed.messages()), "seed {seed}: each message starts once");
+            order.sort_unstable();
+            assert!(order.iter().copied().eq(0..placed.messages()), "seed {seed}: each message starts once");
             let trace = machine.traced().expect("traced");
             for rank in 0..ranks {
-                assert!(machine.has_ended(rank), "seed {seed}: {:?}", machine.waiting());
+                let idle = placed.job().len(rank) == 0;
+                assert!(idle || machine.has_ended(rank), "seed {seed}: {:?}", machine.waiting());
+            }
+            let every = trace.repetitions().flat_map(|repetition| (0..ranks).map(move |rank| (repetition, rank)));
+            for (repetition, rank) in every {
+                let of = |rank, op| trace.entry(placed, repetition, rank, op);
                 for op in 0..placed.job().len(rank) {
-                    let cause = trace.entry(placed, rank, op);
+                    let cause = of(rank, op);
                     assert!(cause.ready <= cause.began && cause.began <= cause.ended && cause.ended < Instant::NEVER);
+                    let is_receive = matches!(placed.job().op(rank, op).work, Work::Recv { .. });
+                    let started = if is_receive { cause.ready } else { cause.began };
                     for edge in placed.job().edges(rank, op) {
-                        let met = if edge.when() == When::Ended { cause.ended } else { cause.began };
-                        assert!(met <= trace.entry(placed, rank, edge.effect()).ready, "seed {seed}: {rank}.{op}");
+                        let met = if edge.when() == When::Ended { cause.ended } else { started };
+                        assert!(met <= of(rank, edge.effect()).ready, "seed {seed}: {rank}.{op}");
                     }
                     if let (sender, send) = cause.sender
                         && sender != NO_OP
                     {
-                        assert!(trace.entry(placed, sender, send).message <= cause.message);
+                        assert!(of(sender, send).message <= cause.message);
                     }
                 }
             }
@@ -859,8 +806,8 @@ mod tests {
         builder.end_rank().expect("two operations");
         let job = builder.finish().expect("matched");
         let takes = |number| Duration([300, 200][number as usize]);
-        let (machine, _, _) = play(job, placement(vec![0, 1, 2]), &mut { takes });
-        let sender = |op| machine.traced().expect("traced").entry(machine.placed(), 2, op).sender.0;
+        let machine = play(job, placement(vec![0, 1, 2]), &mut { takes }).machine;
+        let sender = |op| machine.traced().expect("traced").entry(machine.placed(), 0, 2, op).sender.0;
         assert_eq!((sender(0), sender(1)), (1, 0));
     }
 }

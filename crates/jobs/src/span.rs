@@ -88,12 +88,16 @@ impl Spans {
         open.span.end = now;
     }
 
-    /// Takes the spans of a repetition. Those of phases with operations under way have no end.
-    pub(crate) fn take(&mut self, repetition: u32, rank: u32, all: &mut Vec<Span>) {
-        all.extend(self.open.drain(..).map(|Open { span, under_way }| {
-            let end = if under_way > 0 { Instant::NEVER } else { span.end };
-            Span { repetition, rank, end, ..span }
-        }));
+    /// Takes the spans of the phases `of` in a repetition. Those of phases with operations under way have no end.
+    pub(crate) fn take(&mut self, of: impl Fn(u32) -> bool, repetition: u32, rank: u32, all: &mut Vec<Span>) {
+        self.open.retain(|Open { span, under_way }| {
+            if !of(span.phase) {
+                return true;
+            }
+            let end = if *under_way > 0 { Instant::NEVER } else { span.end };
+            all.push(Span { repetition, rank, end, ..*span });
+            false
+        });
         self.last = 0;
     }
 }
@@ -116,11 +120,13 @@ mod tests {
         spans.on_sent(2, 100, Instant(70));
         spans.on_ready(7, Instant(80));
         let mut all = Vec::new();
-        spans.take(3, 9, &mut all);
+        spans.take(|phase| phase == 4, 3, 9, &mut all);
+        assert_eq!(all.len(), 1);
+        spans.take(|_| true, 3, 9, &mut all);
         let span = |phase, [begin, end]: [u64; 2], compute, sent| {
             let (begin, end, compute) = (Instant(begin), Instant(end), Duration(compute));
             Span { repetition: 3, phase, rank: 9, begin, end, compute, sent }
         };
-        assert_eq!(all, [span(2, [20, 70], 20, 100), span(4, [10, 50], 40, 0), span(7, [80, u64::MAX], 0, 0)]);
+        assert_eq!(all, [span(4, [10, 50], 40, 0), span(2, [20, 70], 20, 100), span(7, [80, u64::MAX], 0, 0)]);
     }
 }

@@ -39,7 +39,7 @@ fn replay(machine: &Machine, held: &mut [Vec<Sum>], of: &Collective) {
     let mut events = Vec::new();
     for rank in 0..placed.job().ranks() {
         for op in 0..placed.job().len(rank) {
-            let entry = trace.entry(placed, rank, op);
+            let entry = trace.entry(placed, 0, rank, op);
             assert_ne!(entry.ended, Instant::NEVER, "{of:?}: rank {rank} ends");
             match placed.job().op(rank, op).work {
                 Work::Send { .. } => events.push((entry.message, 1, rank, op, (0, 0))),
@@ -162,7 +162,7 @@ fn a_barrier_waits_for_all() {
         let delay = |_| Duration(1 + u64::from(rng.next_u32() % 1000));
         let (machine, _) = toy::run(builder.finish().expect("matched"), toy::placement(n), delay);
         for (rank, ends) in (0..).zip(&ends) {
-            let entry = |op: &u32| machine.traced().expect("traced").entry(machine.placed(), rank, *op).ended;
+            let entry = |op: &u32| machine.traced().expect("traced").entry(machine.placed(), 0, rank, *op).ended;
             assert!(ends.iter().map(entry).max() >= Some(latest), "{n} ranks: rank {rank} leaves too early");
         }
     }

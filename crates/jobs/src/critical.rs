@@ -1,0 +1,431 @@
+//! The critical path of an iteration: the chain of computations and messages that its last operation waited for.
+//!
+//! The chain is followed back in time. An operation began when the last thing that it waited for had come: an operation
+//! that it requires, the one before it on its stream or at its NIC, or a message. So the steps follow one another
+//! without a gap, and sum exactly to the time of the iteration. Of several chains that are as late, it is one.
+
+use crate::drive;
+use crate::job::When;
+use crate::op::Work;
+use crate::placed::{Part, Placed};
+use crate::replay::{OtherRun, Times, replay};
+use crate::span::Span;
+use crate::trace::{After, Entry, NO_OP, Trace};
+use backwater_types::Instant;
+use std::sync::Arc;
+
+/// A part of the critical path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What took the time.
+    pub kind: Kind,
+    /// Rank that did it; of a message and its acknowledgement, the rank that waited for it.
+    pub rank: u32,
+    /// Operation of the job that took the time: a rank and a number among its operations. Of a message: its send.
+    pub op: (u32, u32),
+    /// When it began.
+    pub begin: Instant,
+    /// When it ended, which is when the next step begins.
+    pub end: Instant,
+    /// Message on the network, by number. Of several pieces, the one that came last.
+    pub message: Option<u32>,
+}
+
+/// What takes time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Kind {
+    /// A computation.
+    Compute,
+    /// The data of a message crosses the network.
+    Message,
+    /// A sender asks its receiver for a receive.
+    Request,
+    /// The receiver answers that it has one.
+    Clear,
+    /// The last acknowledgement of a message comes back to its sender.
+    Acknowledgement,
+    /// A message crosses between ranks of one host.
+    Local,
+    /// Time of a stream for a message: *o* and *O*.
+    Overhead,
+    /// Time of a NIC between two messages: *g* and *G*.
+    Gap,
+    /// Time between the end of a send and its first packet: *L*.
+    Latency,
+}
+
+impl Kind {
+    /// Names, in the order of the kinds.
+    pub const NAMES: [&str; 9] =
+        ["compute", "message", "request", "clear", "acknowledgement", "local", "overhead", "gap", "latency"];
+
+    /// Whether it is of a message that goes from one rank to another.
+    pub fn is_message(self) -> bool {
+        matches!(self, Kind::Message | Kind::Request | Kind::Clear | Kind::Acknowledgement | Kind::Local)
+    }
+}
+
+/// The critical path of an iteration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// When the first rank began the iteration.
+    pub begin: Instant,
+    /// When the last rank ended it.
+    pub end: Instant,
+    /// The steps, in order of time. The first begins at `begin` and the last ends at `end`.
+    pub steps: Vec<Step>,
+}
+
+/// Returns the critical path of an iteration of a job that ran; `None` if the iteration did not end.
+///
+/// # Errors
+/// If the times are not those of the job.
+pub fn critical_path(
+    placed: &Arc<Placed>,
+    when: drive::When,
+    times: Times,
+    iteration: u32,
+) -> Result<Option<Path>, OtherRun> {
+    let each = placed.job().iterations();
+    let repetition = iteration / each;
+    let spans = replay(placed, when, times, 0..0)?.take_spans();
+    let own = |span: &Span| (span.repetition, placed.job().phases[span.phase as usize].iteration);
+    let here = spans.iter().filter(|span| own(span) == (repetition, iteration % each));
+    let (mut begin, mut end, mut ranks) = (Instant::NEVER, Instant::ZERO, 0);
+    let mut last_rank = u32::MAX;
+    for span in here {
+        (begin, end) = (begin.min(span.begin), end.max(span.end));
+        ranks += u32::from(span.rank != last_rank);
+        last_rank = span.rank;
+    }
+    if ranks == 0 || end == Instant::NEVER {
+        return Ok(None);
+    }
+    // Other ranks may still have been in an earlier repetition.
+    let first = spans.iter().filter(|span| span.end > begin).map(|span| span.repetition).min().unwrap_or(repetition);
+    let machine = replay(placed, when, times, first..repetition + 1)?;
+    let trace = machine.traced().expect("it was asked for");
+    let mut walk = Walk { placed, trace, times, begin, repetition, at: end, steps: Vec::new() };
+    let Some((rank, op)) = walk.last_op(iteration % each) else { return Ok(None) };
+    walk.back(Point::Ended(rank, op));
+    walk.steps.reverse();
+    Ok(Some(Path { begin, end, steps: walk.steps }))
+}
+
+struct Walk<'a> {
+    placed: &'a Placed,
+    trace: &'a Trace,
+    times: Times<'a>,
+    /// Where the path ends.
+    begin: Instant,
+    /// Repetition that it has come to.
+    repetition: u32,
+    /// Time that it has come to.
+    at: Instant,
+    /// The steps so far, from the last one on.
+    steps: Vec<Step>,
+}
+
+/// What has just happened to an operation: a rank and a number among its operations.
+#[derive(Clone, Copy, Debug)]
+enum Point {
+    Ended(u32, u32),
+    /// It occupied its stream.
+    Began(u32, u32),
+    Ready(u32, u32),
+    /// A send handed its message to the NIC.
+    Handed(u32, u32),
+    /// Its first packet could leave.
+    Left(u32, u32),
+    /// All data of a send was at the receiver.
+    Arrived(u32, u32),
+    /// A receive took its message.
+    Took(u32, u32),
+    /// A receive matched the request of a message.
+    Matched(u32, u32),
+}
+
+impl Walk<'_> {
+    fn entry(&self, rank: u32, op: u32) -> Entry {
+        *self.trace.entry(self.placed, self.repetition, rank, op)
+    }
+
+    /// Finds the operation with which an iteration ended.
+    fn last_op(&self, iteration: u32) -> Option<(u32, u32)> {
+        let job = self.placed.job();
+        let ops = |rank| (0..job.len(rank)).rev().map(move |op| (rank, op));
+        (0..job.ranks())
+            .flat_map(ops)
+            .find(|(rank, op)| job.iteration(*rank, *op) == iteration && self.entry(*rank, *op).ended == self.at)
+    }
+
+    /// Follows the path back from a point.
+    fn back(&mut self, point: Point) {
+        let mut point = Some(point);
+        while let Some(now) = point
+            && self.at > self.begin
+        {
+            point = match now {
+                Point::Ended(rank, op) => Some(self.before_end(rank, op)),
+                Point::Began(rank, op) => Some(self.before_began(rank, op)),
+                Point::Ready(rank, op) => self.before_ready(rank, op),
+                Point::Handed(rank, op) => {
+                    self.step(Kind::Overhead, (rank, op), self.entry(rank, op).began);
+                    Some(Point::Began(rank, op))
+                }
+                Point::Left(rank, op) => {
+                    self.step(Kind::Latency, (rank, op), self.entry(rank, op).message);
+                    Some(Point::Handed(rank, op))
+                }
+                Point::Arrived(rank, op) => Some(self.before_arrived(rank, op)),
+                Point::Took(rank, op) => Some(self.before_took(rank, op)),
+                Point::Matched(rank, op) => Some(self.before_matched(rank, op)),
+            };
+        }
+    }
+
+    /// Adds what an operation did since `begin`.
+    fn step(&mut self, kind: Kind, op: (u32, u32), begin: Instant) {
+        self.push(Step { kind, rank: op.0, op, begin, end: self.at, message: None });
+    }
+
+    fn push(&mut self, step: Step) {
+        debug_assert!(step.begin <= self.at, "{step:?} begins after {:?}", self.at);
+        let end = self.at;
+        self.at = end.min(step.begin);
+        if self.at < end && end > self.begin {
+            self.steps.push(Step { begin: self.at.max(self.begin), ..step });
+        }
+    }
+
+    fn before_end(&mut self, rank: u32, op: u32) -> Point {
+        let entry = self.entry(rank, op);
+        match self.placed.job().op(rank, op).work {
+            Work::Calc(_) => self.step(Kind::Compute, (rank, op), entry.began),
+            Work::Recv { .. } => self.step(Kind::Overhead, (rank, op), entry.began),
+            Work::Send { .. } if entry.ended == entry.message => return Point::Handed(rank, op),
+            Work::Send { .. } => {
+                let last = self.last_piece(rank, op, self.times.acknowledged);
+                let begin = self.times.received[last as usize];
+                let message = Some(last);
+                self.push(Step { kind: Kind::Acknowledgement, rank, op: (rank, op), begin, end: self.at, message });
+                return Point::Arrived(rank, op);
+            }
+        }
+        Point::Began(rank, op)
+    }
+
+    fn before_began(&mut self, rank: u32, op: u32) -> Point {
+        let entry = self.entry(rank, op);
+        let is_receive = |op| matches!(self.placed.job().op(rank, op).work, Work::Recv { .. });
+        match entry.after {
+            After::Stream(before) => {
+                let computes = matches!(self.placed.job().op(rank, before).work, Work::Calc(_));
+                let kind = if computes { Kind::Compute } else { Kind::Overhead };
+                self.step(kind, (rank, before), self.entry(rank, before).began);
+                Point::Began(rank, before)
+            }
+            After::Nic(before) => {
+                let receives = is_receive(before);
+                let since = |entry: Entry| if receives { entry.message } else { entry.began };
+                // The gap may outlast the repetition.
+                if since(self.entry(rank, before)) >= self.at && self.trace.repetitions().start < self.repetition {
+                    self.repetition -= 1;
+                }
+                let since = since(self.entry(rank, before)).min(self.at);
+                self.step(Kind::Gap, (rank, before), since);
+                if receives { Point::Took(rank, before) } else { Point::Began(rank, before) }
+            }
+            After::Nothing if is_receive(op) => {
+                self.step(Kind::Gap, (rank, op), entry.message);
+                Point::Took(rank, op)
+            }
+            After::Nothing => Point::Ready(rank, op),
+        }
+    }
+
+    fn before_ready(&mut self, rank: u32, op: u32) -> Option<Point> {
+        let entry = self.entry(rank, op);
+        let job = self.placed.job();
+        if entry.cause != NO_OP {
+            let cause = entry.cause;
+            let ended = self.entry(rank, cause).ended == entry.ready;
+            let edges = job.edges(rank, cause).iter().filter(|edge| edge.effect() == op);
+            let by_end = edges.clone().any(|edge| edge.when() == When::Ended);
+            let by_start = edges.clone().any(|edge| edge.when() == When::Started);
+            let receives = matches!(job.op(rank, cause).work, Work::Recv { .. });
+            return Some(match by_end && (ended || !by_start) {
+                true => Point::Ended(rank, cause),
+                false if receives => Point::Ready(rank, cause),
+                false => Point::Began(rank, cause),
+            });
+        }
+        // It waited for the end of the repetition before.
+        if self.trace.repetitions().start == self.repetition {
+            return None;
+        }
+        self.repetition -= 1;
+        let last = (0..job.len(rank)).rev().find(|op| self.entry(rank, *op).ended == self.at);
+        last.map(|last| Point::Ended(rank, last))
+    }
+
+    fn before_took(&mut self, rank: u32, op: u32) -> Point {
+        let Entry { message, ready, sender: (from, send), .. } = self.entry(rank, op);
+        if message <= ready {
+            return Point::Ready(rank, op);
+        }
+        if self.placed.number_of(from, send, self.repetition).is_some() {
+            return Point::Arrived(from, send);
+        }
+        let (kind, begin) = (Kind::Local, self.entry(from, send).message);
+        self.push(Step { kind, rank, op: (from, send), begin, end: self.at, message: None });
+        Point::Handed(from, send)
+    }
+
+    fn before_arrived(&mut self, rank: u32, op: u32) -> Point {
+        let last = self.last_piece(rank, op, self.times.received);
+        self.cross(Kind::Message, (rank, op), last);
+        if !self.asks(rank, op) {
+            return Point::Left(rank, op);
+        }
+        let (to, clear) = (self.placed.receiver(rank, op), self.number(rank, op) + Part::Clear as u32);
+        self.cross(Kind::Clear, (rank, op), clear);
+        let receives = (0..self.placed.job().len(to)).find(|one| self.entry(to, *one).sender == (rank, op));
+        receives.map_or(Point::Left(rank, op), |receive| Point::Matched(to, receive))
+    }
+
+    fn before_matched(&mut self, rank: u32, op: u32) -> Point {
+        let Entry { matched, ready, sender: (from, send), .. } = self.entry(rank, op);
+        if matched <= ready {
+            return Point::Ready(rank, op);
+        }
+        self.cross(Kind::Request, (from, send), self.number(from, send));
+        Point::Left(from, send)
+    }
+
+    /// Adds that a part of a send crossed the network.
+    fn cross(&mut self, kind: Kind, (rank, op): (u32, u32), number: u32) {
+        let begin = self.times.started[number as usize];
+        let to = if kind == Kind::Clear { rank } else { self.placed.receiver(rank, op) };
+        self.push(Step { kind, rank: to, op: (rank, op), begin, end: self.at, message: Some(number) });
+    }
+
+    /// Whether a sender asks before it sends.
+    fn asks(&self, rank: u32, op: u32) -> bool {
+        self.placed.bytes(rank, op) > self.placed.placement().eager
+    }
+
+    /// Number of the first part of a send over the network.
+    fn number(&self, rank: u32, op: u32) -> u32 {
+        self.placed.number_of(rank, op, self.repetition).expect("it crossed the network")
+    }
+
+    /// Number of that piece of a send that came last.
+    fn last_piece(&self, rank: u32, op: u32, times: &[Instant]) -> u32 {
+        let first = self.number(rank, op) + if self.asks(rank, op) { Part::Data as u32 } else { 0 };
+        let pieces = first..first + u32::from(self.placed.pieces(rank, op));
+        pieces.max_by_key(|piece| times[*piece as usize]).unwrap_or(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{Job, JobBuilder};
+    use crate::op::Op;
+    use crate::placed::Placement;
+    use crate::toy::{Played, placement, play, random, random_placement};
+    use backwater_types::Duration;
+    use backwater_types::hash::{self, Stream};
+
+    const WHEN: drive::When =
+        drive::When { start: Instant::ZERO, tick: 1, end: Instant::NEVER, first: drive::First::Wakes };
+
+    /// Runs a job in which message `number` takes `takes[number]`, and returns the paths of all iterations.
+    fn paths(job: &Job, placement: &Placement, takes: &dyn Fn(u32) -> Duration) -> (Played, Vec<Path>) {
+        let played = play(job.clone(), placement.clone(), &mut { takes });
+        let [started, received, acknowledged] = &played.times;
+        let times = Times { started, received, acknowledged };
+        let iterations = placement.repetitions * job.iterations();
+        let path = |iteration| critical_path(played.machine.placed(), WHEN, times, iteration);
+        let all = (0..iterations).map(|one| path(one).expect("the same run").expect("it ended")).collect();
+        (played, all)
+    }
+
+    /// The steps follow one another from the begin of the iteration to its end. A message that takes a moment longer
+    /// delays the end by that moment if it is a step, unless another chain takes as long.
+    #[test]
+    fn steps_are_without_gaps_and_a_longer_step_delays_the_end() {
+        let (mut delayed, mut kinds) = (0, [0; Kind::NAMES.len()]);
+        for seed in 0..1000 {
+            let mut rng = Stream::new(seed, 5, 6);
+            let ranks = 1 + rng.next_u32() % 6;
+            let ops = 5 + rng.next_u32() % 60;
+            let eager = [u64::MAX, 1000, 0][rng.next_u32() as usize % 3];
+            let job = random(&mut rng, ranks, ops, eager != u64::MAX);
+            let placement = random_placement(&mut rng, ranks, eager);
+            // Of even numbers, so that half of each is whole, and of large ones, so that few times are equal.
+            let take = |number: u32| Duration(2 + hash::stream(seed, 9, number.into()) % 1_000_000 * 2);
+            let (played, paths) = paths(&job, &placement, &take);
+            for (number, path) in paths.iter().enumerate() {
+                let mut at = path.begin;
+                for step in &path.steps {
+                    assert_eq!(step.begin, at, "seed {seed}, iteration {number}: {path:?}");
+                    assert!(step.end > at);
+                    at = step.end;
+                    kinds[step.kind as usize] += 1;
+                }
+                assert_eq!(at, path.end, "seed {seed}, iteration {number}");
+            }
+            let (first, steps) = (&paths[0], &paths[0].steps);
+            let crossings =
+                steps.iter().filter(|step| matches!(step.kind, Kind::Message | Kind::Request | Kind::Clear));
+            for message in crossings.filter_map(|step| step.message) {
+                let longer = |number| take(number) + Duration(2 * u64::from(number == message));
+                let moved = play(job.clone(), placement.clone(), &mut { longer });
+                let [started, received, acknowledged] = &moved.times;
+                let times = Times { started, received, acknowledged };
+                let path = critical_path(moved.machine.placed(), WHEN, times, 0).expect("the same run").expect("ended");
+                assert!(path.end >= first.end + Duration(2), "seed {seed}: message {message} of {first:?}: {path:?}");
+                delayed += 1;
+            }
+            assert_eq!(played.machine.waiting(), []);
+        }
+        assert!(delayed > 1000 && kinds.iter().all(|steps| *steps > 20), "{delayed} {kinds:?}");
+    }
+
+    /// Rank 0 computes and sends; rank 1 computes for longer, and only then posts the receive.
+    #[test]
+    fn a_receive_that_is_late_is_no_fault_of_its_message() {
+        for (computes, kinds) in [(50, [Kind::Compute, Kind::Message].as_slice()), (700, &[Kind::Compute])] {
+            let mut builder = JobBuilder::default();
+            let first = builder.op(Op::calc(Duration(100)));
+            builder.op_after(Op::send(1, 10, 0), &[first]);
+            builder.end_rank().expect("no cycle");
+            let first = builder.op(Op::calc(Duration(computes)));
+            builder.op_after(Op::recv(0, 0), &[first]);
+            builder.end_rank().expect("no cycle");
+            let job = builder.finish().expect("matched");
+            let (_, paths) = paths(&job, &placement(vec![0, 1]), &|_| Duration(300));
+            let found: Vec<Kind> = paths[0].steps.iter().map(|step| step.kind).collect();
+            assert_eq!((found.as_slice(), paths[0].end), (kinds, Instant(computes.max(400))));
+        }
+    }
+
+    #[test]
+    fn times_of_another_run_are_refused() {
+        let mut builder = JobBuilder::default();
+        builder.op(Op::send(1, 10, 0));
+        builder.end_rank().expect("no cycle");
+        builder.op(Op::recv(0, 0));
+        builder.end_rank().expect("no cycle");
+        let job = builder.finish().expect("matched");
+        let (played, _) = paths(&job, &placement(vec![0, 1]), &|_| Duration(300));
+        let [mut started, received, acknowledged] = played.times;
+        started[0] = Instant(7);
+        let times = Times { started: &started, received: &received, acknowledged: &acknowledged };
+        let error = critical_path(played.machine.placed(), WHEN, times, 0).expect_err("it starts at once");
+        assert_eq!(error, OtherRun { number: 0, expected: 7, found: 0 });
+    }
+}
