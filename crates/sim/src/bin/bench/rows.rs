@@ -6,7 +6,7 @@ use backwater_schemes::registry::PRESETS;
 /// simulator, and `scheme@profile+convention` also resets one convention to the default.
 pub(crate) type Row = (&'static str, &'static str, &'static str, &'static str);
 
-const SCENARIOS: [Row; 22] = [
+const SCENARIOS: [Row; 24] = [
     ("facebook", "bfc", FACEBOOK, "10 ms"),
     ("facebook", "dctcp", FACEBOOK, "10 ms"),
     ("facebook", "ideal-fq", FACEBOOK, "10 ms"),
@@ -29,6 +29,8 @@ const SCENARIOS: [Row; 22] = [
     ("web-server-8192", "flowsail", WEB_SERVER, "0.3 ms"),
     ("web-server-8192", "bfc", WEB_SERVER, "0.3 ms"),
     ("web-server-8192", "dctcp", WEB_SERVER, "0.3 ms"),
+    ("ring-1024", "dctcp", RING, "2 ms"),
+    ("equal-flows-1024", "dctcp", EQUAL_FLOWS, "2 ms"),
 ];
 
 const FACEBOOK: &str = r#"
@@ -62,6 +64,23 @@ kind = "incast"
 degree = 50
 sizes = { uniform = ["50 KB", "200 KB"] }
 load = 0.06
+"#;
+
+/// A ring all-reduce of all hosts, in parts of 64 KB. It runs to its end.
+const RING: &str = r#"
+[[workload]]
+kind = "collective"
+pattern = "ring"
+bytes = "64 MB"
+"#;
+
+/// Flows as long as the parts of that ring.
+const EQUAL_FLOWS: &str = r#"
+[[workload]]
+kind = "background"
+sizes = { fixed = "64 KB" }
+load = 0.6
+load_of = "receivers"
 "#;
 
 /// Workload of BCC, section V-B: 90 % load of the core, 9 KB frames, 80 us round trip. A scenario named `...-100k` is a
