@@ -44,6 +44,9 @@ class Run:
     def cancel(self) -> None:
         """Stop at the next window; the outcome is then partial."""
 
+    def iterations(self) -> str:
+        """Iterations of jobs that have ended since the last call, as JSON: rows as in the summary."""
+
     def calls(self) -> tuple[int, float]:
         """Calls of a control in Python, and the seconds that they took."""
 
@@ -114,6 +117,15 @@ def start(
     `waits` and `rates`; with `events`, from, until (ps) and how many at most, a table `events`;
     with `capture`, ports (a place among nodes, and a port there) and how many packets at most, `write_capture`.
     `control` is what `host.transport = "callback"` calls, and then it is on one thread.
+    """
+
+def critical_path(scenario_json: str, workload: int, iteration: int, times: list[bytes], end_ps: int) -> str:
+    """JSON: `begin_ps`, `end_ps` and `steps` of the critical path of an iteration, or null if it has not ended.
+
+    `times` are `arrival_ps`, `finish_rx_ps` and `finish_tx_ps` of all flows of the job as 64-bit integers, and
+    `end_ps` is the end of the run.
+
+    Raises `InputError` if they are not those of the job.
     """
 
 def estimate(scenario_json: str) -> str:

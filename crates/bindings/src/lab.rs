@@ -309,7 +309,7 @@ pub(crate) fn lab_start(
         // The receiving end is gone only if Python dropped the run and needs no outcome.
         let _ = send.send(ended);
     });
-    Ok((Run { watch, until, code: None, done: Mutex::new(done), outcome: Mutex::new(None) }, LabReport { known }))
+    Ok((Run::new(watch, until, done, None), LabReport { known }))
 }
 
 /// Ends all logs and captures, and says what could not be written, here or by a process of the lab.

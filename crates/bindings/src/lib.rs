@@ -2,6 +2,7 @@
 
 mod capture;
 mod control;
+mod critical;
 mod fluid;
 #[cfg(target_os = "linux")]
 mod lab;
@@ -9,6 +10,7 @@ mod replay;
 
 use backwater_deadlock::{self as deadlock, Backpressure, Failures};
 use backwater_scenario as scenario;
+use backwater_sim::measure::phases::Early;
 use backwater_sim::measure::{columns, estimate, preview, summary, tables};
 use backwater_sim::record::Wanted;
 use backwater_sim::record::capture::CaptureWanted;
@@ -20,7 +22,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 create_exception!(
@@ -114,11 +116,13 @@ fn start(
 
 fn begin(scenario_json: &str, threads: usize, wanted: Wanted, control: Option<Py<PyAny>>) -> PyResult<Run> {
     let mut scenario = scenario::from_json(scenario_json).map_err(refused)?;
-    let watch = Arc::new(Watch::default());
+    let has_jobs = scenario.workload.iter().any(scenario::model::Workload::is_closed_loop);
+    let watch = Arc::new(Watch { spans: has_jobs.then(Mutex::default), ..Watch::default() });
     let code = control::bind(&mut scenario, control, &watch)?;
     let (send, done) = mpsc::channel();
     let shared = watch.clone();
     let until = shortened(&scenario, &scenario::topology::expand(&scenario.topology)).run.counted_until().0;
+    let own = has_jobs.then(|| scenario.clone());
     std::thread::spawn(move || {
         let run = || {
             let simulation = Simulation::new(&scenario, threads);
@@ -128,7 +132,7 @@ fn begin(scenario_json: &str, threads: usize, wanted: Wanted, control: Option<Py
         // The receiving end is gone only if Python dropped the run and needs no outcome.
         let _ = send.send(outcome);
     });
-    Ok(Run { watch, until, code, done: Mutex::new(done), outcome: Mutex::new(None) })
+    Ok(Run { code, ..Run::new(watch, until, done, own) })
 }
 
 type Ended = Result<backwater_sim::Outcome, String>;
@@ -150,6 +154,17 @@ struct Run {
     code: Option<Arc<control::Code>>,
     done: Mutex<mpsc::Receiver<Ended>>,
     outcome: Mutex<Option<Ended>>,
+    /// The scenario, if iterations of jobs are told while the run goes on.
+    scenario: Option<scenario::Scenario>,
+    /// These iterations, once some have ended at a rank.
+    early: Mutex<Option<Early>>,
+}
+
+impl Run {
+    fn new(watch: Arc<Watch>, until: u64, done: mpsc::Receiver<Ended>, scenario: Option<scenario::Scenario>) -> Run {
+        let (done, outcome, early) = (Mutex::new(done), Mutex::new(None), Mutex::new(None));
+        Run { watch, until, code: None, done, outcome, scenario, early }
+    }
 }
 
 #[pymethods]
@@ -174,6 +189,21 @@ impl Run {
         dict.set_item("counted_left", get(&self.watch.counted_left))?;
         dict.set_item("state", state)?;
         Ok(dict)
+    }
+
+    /// Returns the iterations of jobs that have ended since the last call, as JSON: rows as in the summary.
+    fn iterations(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            let (Some(spans), Some(scenario)) = (&self.watch.spans, &self.scenario) else {
+                return Ok("[]".to_string());
+            };
+            let spans = std::mem::take(&mut *spans.lock().unwrap_or_else(PoisonError::into_inner));
+            if spans.is_empty() {
+                return Ok("[]".to_string());
+            }
+            let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+            json(&early.get_or_insert_with(|| Early::new(scenario)).add(&spans))
+        })
     }
 
     /// Stops the run at the next window; results so far are kept.
@@ -548,6 +578,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(flows, m)?)?;
     m.add_function(wrap_pyfunction!(start_deadlock, m)?)?;
     m.add_function(wrap_pyfunction!(replay::replay, m)?)?;
+    m.add_function(wrap_pyfunction!(critical::critical_path, m)?)?;
     m.add_function(wrap_pyfunction!(fluid::fluid_trajectory, m)?)?;
     m.add_function(wrap_pyfunction!(processors, m)?)?;
     m.add_function(wrap_pyfunction!(free_memory, m)?)?;

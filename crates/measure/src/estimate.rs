@@ -1,6 +1,7 @@
 //! An estimate of a run's flows, packet-hops and memory, before it runs.
 
 use crate::ideal::Ideal;
+use crate::unloaded::end_of_jobs;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology;
 use backwater_traffic::{ENDLESS, FlowKeys, Traffic, counted_window, shortened};
@@ -15,7 +16,8 @@ const DRAWN: usize = 200_000;
 /// Packet-hops count each data packet and one ACK per packet on every link of the flow's path. An endless flow has an
 /// equal share of every link that it uses, and sends at the smallest of these shares.
 ///
-/// How much of a cooldown runs is not known before: the estimate ends with the counted window.
+/// How much of a cooldown runs is not known before: the estimate ends with the counted window, or with the jobs on a
+/// network that is never full.
 ///
 /// Memory is a fit to runs of 10 to 300,000 flows. The simulation takes 5 MB, 100 KB per switch, 600 bytes per queue of
 /// its ports and 80 bytes per flow. Writing the tables takes 12 MB, 365 bytes per flow and 170 bytes per sample of a
@@ -32,7 +34,8 @@ pub fn estimate(scenario: &Scenario) -> Value {
     let mut closed_loop_hops = 0.0;
     let (mut path, mut keys) = (Vec::new(), FlowKeys::new(scenario));
     let traffic = Traffic::new(scenario, &graph);
-    // A collective runs to its end, so all its closed-loop flows count.
+    // A job runs to its end, so all its flows count.
+    let end_of_jobs = end_of_jobs(scenario, &graph, &ideal, &traffic).unwrap_or(Instant::ZERO);
     let closed_loop_flows = traffic.closed_loop_flows();
     let drawn = closed_loop_flows.min(DRAWN as u32);
     for id in 0..drawn {
@@ -71,7 +74,7 @@ pub fn estimate(scenario: &Scenario) -> Value {
     json!({
         "flows": flows.round() as u64,
         "packet_hops": hops.round() as u64,
-        "sim_time_ps": until.0,
+        "sim_time_ps": until.max(end_of_jobs).0,
         "memory_mb": (memory / 1e6).ceil() as u64,
     })
 }

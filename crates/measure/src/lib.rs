@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`outcome`], [`flow_row`] | all measurements of one run |
 //! | [`phases`] | jobs: ranks in phases, and iterations |
+//! | [`critical`] | jobs: the critical path of an iteration |
 //! | [`samples`], [`link_samples`] | tables of samples |
 //! | [`records`] | records on request: waits, rates and events |
 //! | [`tables`], [`columns`] | the outcome as columns |
@@ -12,9 +13,10 @@
 //! | [`slowdowns`] | counted flows by workload and size |
 //! | [`digest`] | hashes of the outcome |
 //! | [`ideal`] | completion times on an idle network |
-//! | [`estimate`], [`preview`] | cost of a run, its network and its flows, beforehand |
+//! | [`estimate`], [`preview`], `unloaded` | cost of a run, its network and its flows, beforehand |
 
 pub mod columns;
+pub mod critical;
 pub mod digest;
 pub mod ending;
 pub mod estimate;
@@ -29,6 +31,7 @@ pub mod samples;
 pub mod slowdowns;
 pub mod summary;
 pub mod tables;
+mod unloaded;
 
 pub use link_samples::LinkSample;
 pub use outcome::Outcome;

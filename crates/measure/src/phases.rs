@@ -5,7 +5,8 @@ use crate::outcome::Outcome;
 use backwater_jobs::machine::WaitingReceive;
 use backwater_jobs::{ANY, Placed, Span};
 use backwater_scenario::job;
-use backwater_scenario::model::Workload;
+use backwater_scenario::model::{Scenario, Workload};
+use backwater_scenario::topology::expand;
 use backwater_traffic::Progress;
 use backwater_types::Instant;
 use serde_json::{Value, json};
@@ -79,11 +80,6 @@ pub(crate) fn names(outcome: &Outcome) -> Vec<String> {
     names
 }
 
-/// Iterations in one repetition of a job.
-fn iterations(placed: &Placed) -> u32 {
-    placed.job().phases.iter().map(|phase| phase.iteration + 1).max().unwrap_or(1)
-}
-
 fn iteration(placed: &Placed, each: u32, span: &Span) -> u32 {
     span.repetition * each + placed.job().phases[span.phase as usize].iteration
 }
@@ -93,7 +89,7 @@ pub(crate) fn rows(outcome: &Outcome) -> Vec<PhaseRow> {
     let names = names(outcome);
     let mut rows = Vec::new();
     for (class, placed, progress) in jobs(outcome) {
-        let each = iterations(&placed);
+        let each = placed.job().iterations();
         let code = |phase| names.binary_search_by(|other| other.as_str().cmp(name(outcome, class, &placed, phase)));
         let codes: Vec<u16> =
             (0..placed.job().phases.len() as u32).map(|phase| code(phase).unwrap_or(0) as u16).collect();
@@ -117,6 +113,70 @@ struct Iteration {
     ranks: BTreeMap<u32, (Instant, Instant, u64)>,
 }
 
+/// Iterations of a job, from spans of its ranks.
+struct Iterations {
+    placed: Arc<Placed>,
+    /// Ranks with operations.
+    busy: usize,
+    all: BTreeMap<u32, Iteration>,
+}
+
+impl Iterations {
+    fn new(placed: Arc<Placed>) -> Iterations {
+        let job = placed.job();
+        let busy = (0..job.ranks()).filter(|rank| job.len(*rank) > 0).count();
+        Iterations { placed, busy, all: BTreeMap::new() }
+    }
+
+    fn add(&mut self, spans: &[Span]) {
+        let each = self.placed.job().iterations();
+        for span in spans {
+            let new = || Iteration { begin: Instant::NEVER, end: Instant::ZERO, ranks: BTreeMap::new() };
+            let one = self.all.entry(iteration(&self.placed, each, span)).or_insert_with(new);
+            (one.begin, one.end) = (one.begin.min(span.begin), one.end.max(span.end));
+            let rank = one.ranks.entry(span.rank).or_insert((span.begin, span.end, 0));
+            *rank = (rank.0.min(span.begin), rank.1.max(span.end), rank.2 + span.compute.0);
+        }
+    }
+
+    /// Takes the iterations that ended at every rank.
+    fn take_ended(&mut self) -> Vec<(u32, Iteration)> {
+        let busy = self.busy;
+        self.all.extract_if(.., |_, one| one.end != Instant::NEVER && one.ranks.len() == busy).collect()
+    }
+}
+
+/// Iterations of jobs while a run goes on.
+pub struct Early {
+    /// `[workload]`: class and iterations; `None` if it is no job.
+    jobs: Vec<Option<(String, Iterations)>>,
+}
+
+impl Early {
+    /// Makes one for a run of a valid scenario.
+    pub fn new(scenario: &Scenario) -> Early {
+        let graph = expand(&scenario.topology);
+        let of = |workload: &Workload| {
+            let placed = job::placed(scenario, workload, &graph).expect("scenario checked: the job fits");
+            (workload.class().to_string(), Iterations::new(placed))
+        };
+        Early { jobs: scenario.workload.iter().map(|workload| is_job(workload).then(|| of(workload))).collect() }
+    }
+
+    /// Adds spans, `[workload]`, and returns the iterations that have ended at every rank with them: rows as in the
+    /// summary.
+    pub fn add(&mut self, spans: &[Vec<Span>]) -> Vec<Value> {
+        let mut rows = Vec::new();
+        for (job, spans) in self.jobs.iter_mut().zip(spans) {
+            if let Some((class, iterations)) = job {
+                iterations.add(spans);
+                rows.extend(iterations.take_ended().iter().map(|(number, one)| row(class, *number, one)));
+            }
+        }
+        rows
+    }
+}
+
 /// Summary of each job; null without jobs.
 pub(crate) fn summary(outcome: &Outcome) -> Option<Vec<Value>> {
     let of_job = |(class, placed, progress): (usize, Arc<Placed>, &Progress)| {
@@ -126,7 +186,7 @@ pub(crate) fn summary(outcome: &Outcome) -> Option<Vec<Value>> {
             "class": outcome.class(class),
             "ranks": job.ranks(),
             "operations": job.operations() * u64::from(placed.placement().repetitions),
-            "iterations": u64::from(placed.placement().repetitions) * u64::from(iterations(&placed)),
+            "iterations": u64::from(placed.placement().repetitions) * u64::from(placed.job().iterations()),
             "ended": ended.len(),
             "iteration_ps": times.iter().sum::<u64>().checked_div(times.len() as u64),
             "slowest_ps": times.iter().max(),
@@ -166,19 +226,10 @@ pub(crate) fn waits(outcome: &Outcome) -> Option<Vec<Value>> {
 }
 
 /// Iterations that ended at every rank with operations.
-fn ended(placed: &Placed, progress: &Progress) -> Vec<(u32, Iteration)> {
-    let each = iterations(placed);
-    let mut all = BTreeMap::<u32, Iteration>::new();
-    for span in &progress.spans {
-        let new = || Iteration { begin: Instant::NEVER, end: Instant::ZERO, ranks: BTreeMap::new() };
-        let one = all.entry(iteration(placed, each, span)).or_insert_with(new);
-        (one.begin, one.end) = (one.begin.min(span.begin), one.end.max(span.end));
-        let rank = one.ranks.entry(span.rank).or_insert((span.begin, span.end, 0));
-        *rank = (rank.0.min(span.begin), rank.1.max(span.end), rank.2 + span.compute.0);
-    }
-    let job = placed.job();
-    let busy = (0..job.ranks()).filter(|rank| job.len(*rank) > 0).count();
-    all.into_iter().filter(|(_, one)| one.end != Instant::NEVER && one.ranks.len() == busy).collect()
+fn ended(placed: &Arc<Placed>, progress: &Progress) -> Vec<(u32, Iteration)> {
+    let mut iterations = Iterations::new(placed.clone());
+    iterations.add(&progress.spans);
+    iterations.take_ended()
 }
 
 /// An iteration. Compute and exposed time are means over ranks, and sum to the mean time of a rank.

@@ -3,7 +3,7 @@
 use crate::flow::{Arrival, Own};
 use crate::process::{Process, Progress};
 use backwater_fabric::keys::CONNECTION_PORT;
-use backwater_jobs::{Begin, Machine, Placed};
+use backwater_jobs::{Begin, Machine, Placed, Span};
 use backwater_scenario::model::COLLECTIVE_PORT;
 use backwater_types::Instant;
 use std::sync::Arc;
@@ -97,6 +97,10 @@ impl Process for Job {
 
     fn take_progress(&mut self) -> Progress {
         Progress { waiting: self.machine.waiting(), spans: self.machine.take_spans() }
+    }
+
+    fn take_ended_spans(&mut self) -> Vec<Span> {
+        self.machine.take_ended_spans()
     }
 
     fn on_wake(&mut self, rank: u32, now: Instant, start: &mut dyn FnMut(Arrival)) {

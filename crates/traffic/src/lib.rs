@@ -32,6 +32,7 @@ pub mod sizes;
 pub mod traffic;
 
 pub use backwater_fabric::{FlowKeys, flow_key};
+pub use backwater_jobs::Span;
 pub use flow::{ENDLESS, Flow, counted_window};
 pub use process::Progress;
 pub use sizes::Sampler;

@@ -48,6 +48,12 @@ pub trait Process: Send {
         unreachable!("wake {what} of a process that asks for none")
     }
 
+    /// Takes the spans of iterations that ranks of a job have ended since they were last taken. All spans of a rank in an
+    /// iteration come at once. [`Process::take_progress`] has the others.
+    fn take_ended_spans(&mut self) -> Vec<Span> {
+        Vec::new()
+    }
+
     /// Takes what the ranks of a job have done, and what they wait for.
     fn take_progress(&mut self) -> Progress {
         Progress::default()

@@ -7,6 +7,7 @@ use crate::job::Job;
 use crate::listed::Listed;
 use crate::process::{Process, Progress};
 use backwater_fabric::flow::own_slot;
+use backwater_jobs::Span;
 use backwater_scenario::job;
 use backwater_scenario::model::{Scenario, Workload};
 use backwater_scenario::topology::Graph;
@@ -115,6 +116,12 @@ impl Traffic {
         let Source { process, class, priority, first, .. } = &mut self.sources[class as usize];
         let mut named = |arrival| start(name_closed_loop(arrival, *class, *priority, *first));
         process.on_wake(what, now, &mut named);
+    }
+
+    /// Takes the spans of iterations that ranks of jobs have ended since they were last taken, `[workload]`.
+    /// [`Traffic::take_progress`] has the others.
+    pub fn take_ended_spans(&mut self) -> Vec<Vec<Span>> {
+        self.sources.iter_mut().map(|source| source.process.take_ended_spans()).collect()
     }
 
     /// Takes what the ranks of jobs have done, `[workload]`.

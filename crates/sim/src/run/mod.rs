@@ -28,11 +28,11 @@ use backwater_engine::host::starts::Starts;
 use backwater_measure::link_samples::LinkMeter;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
-use backwater_traffic::{ENDLESS, Flow, Traffic};
+use backwater_traffic::{ENDLESS, Flow, Span, Traffic};
 use backwater_types::{Duration, Instant};
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Times of a run and its periods of sampling; the same for all threads.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +73,8 @@ pub struct Watch {
     pub cancel: AtomicBool,
     /// Times of windows, if the partitions are to take turns.
     pub turns: Option<Turns>,
+    /// Spans of iterations that ranks of jobs have ended, `[workload]`, if somebody takes them while the run goes on.
+    pub spans: Option<Mutex<Vec<Vec<Span>>>>,
 }
 
 /// Message of one partition to all others at the end of a window.
@@ -262,7 +264,11 @@ impl<'a> Worker<'a> {
             }
         }
         self.results.ended = now;
-        self.results.progress = self.traffic.take_progress();
+        self.pass_on_spans();
+        for (all, last) in self.results.progress.iter_mut().zip(self.traffic.take_progress()) {
+            all.spans.extend(last.spans);
+            all.waiting = last.waiting;
+        }
         // Flows scheduled after the end of the run have not started.
         self.results.started.iter_mut().filter(|at| **at >= now).for_each(|at| *at = Instant::NEVER);
         (self.nodes, self.results)
@@ -379,6 +385,7 @@ impl<'a> Worker<'a> {
 
     fn on_grid(&mut self, now: Instant) {
         let s = self.timing;
+        self.pass_on_spans();
         if now == s.warm {
             self.results.at_warm = self.snapshot(now);
             self.count_acknowledged(0);
@@ -393,6 +400,23 @@ impl<'a> Worker<'a> {
         if s.sample > Duration::ZERO && now >= s.warm && now <= s.until && now.0.is_multiple_of(s.sample.0) {
             let (samples, measure) = (&mut self.results.samples, &self.scenario.measure);
             self.nodes.switches(&mut |switch| samples.sample(measure, now, switch));
+        }
+    }
+
+    /// Passes the spans of iterations that have ended on to who watches the run.
+    fn pass_on_spans(&mut self) {
+        let Some(spans) = &self.shared.watch.spans else { return };
+        let ended = self.traffic.take_ended_spans();
+        if ended.iter().all(Vec::is_empty) {
+            return;
+        }
+        let mut spans = spans.lock().unwrap_or_else(PoisonError::into_inner);
+        if spans.is_empty() {
+            spans.resize(ended.len(), Vec::new());
+        }
+        for ((all, passed), ended) in self.results.progress.iter_mut().zip(spans.iter_mut()).zip(ended) {
+            passed.extend_from_slice(&ended);
+            all.spans.extend(ended);
         }
     }
 

@@ -48,7 +48,7 @@ impl PartitionResults {
             acknowledged: vec![Instant::NEVER; closed_loop_flows],
             retransmitted: vec![0; closed_loop_flows],
             timeouts: vec![0; closed_loop_flows],
-            progress: Vec::new(),
+            progress: vec![Progress::default(); workloads],
             samples: Samples::default(),
             links: Vec::new(),
             at_warm: Vec::new(),

@@ -2,10 +2,13 @@
 
 use crate::common::{audited, run, scenario};
 use backwater_scenario::Scenario;
+use backwater_sim::measure::critical::{Times, critical_path};
 use backwater_sim::measure::summary::summary;
+use backwater_sim::workload::Traffic;
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::hash::Stream;
 use backwater_types::{Duration, Instant};
+use serde_json::Value;
 use std::fmt::Write;
 
 const HOSTS: usize = 8;
@@ -232,6 +235,39 @@ fn random(rng: &mut Stream, ranks: u32) -> String {
     format!("num_ranks {ranks}\n{}", bodies.collect::<String>())
 }
 
+/// Checks that the steps of the critical path of each iteration follow one another from its begin to its end, and that
+/// the crossing of a message is the time of its flow.
+fn steps_fill_iterations(outcome: &Outcome, case: u64) {
+    let whole = summary(outcome);
+    let mut iterations = whole["iterations"].as_array().expect("jobs ended").iter().peekable();
+    let traffic = Traffic::new(&outcome.scenario, &outcome.graph);
+    for class in (0..outcome.scenario.workload.len()).filter(|class| outcome.scenario.workload[*class].is_closed_loop())
+    {
+        let flows = traffic.closed_loop_flows_of(class);
+        let [started, received, acknowledged] =
+            [&outcome.started, &outcome.received, &outcome.acknowledged].map(|all| &all[flows.clone()]);
+        let times = Times { started, received, acknowledged };
+        while let Some(row) = iterations.next_if(|row| row["class"] == outcome.class(class)) {
+            let number = row["iteration"].as_u64().expect("a number") as u32;
+            let path = critical_path(&outcome.scenario, class, number, times, outcome.ended);
+            let path = path.unwrap_or_else(|error| panic!("case {case}: {error}"));
+            let ps = |row: &Value, key: &str| row[key].as_u64().expect("a time");
+            let mut at = ps(row, "begin_ps");
+            for step in path["steps"].as_array().expect("steps") {
+                assert_eq!(ps(step, "begin_ps"), at, "case {case}, iteration {number}: {path}");
+                at = ps(step, "end_ps");
+                if let (Some(flow), "message") = (step["flow"].as_u64(), step["kind"].as_str().expect("a kind")) {
+                    let flow = flow as usize;
+                    assert_eq!(outcome.received[flow].0, at);
+                    assert_eq!(outcome.started[flow].0.max(ps(row, "begin_ps")), ps(step, "begin_ps"));
+                }
+            }
+            assert_eq!(at, ps(row, "end_ps"), "case {case}, iteration {number}: {path}");
+        }
+    }
+    assert!(iterations.next().is_none());
+}
+
 /// Random jobs, placed at random, two at once and with losses, end with the same digests on any number of threads.
 #[test]
 fn random_jobs_do_not_depend_on_threads() {
@@ -258,6 +294,7 @@ fn random_jobs_do_not_depend_on_threads() {
         for job in jobs.as_array().expect("two jobs") {
             assert_eq!((&job["ended"], &job["waiting"]), (&job["iterations"], &0.into()), "case {case}: {job}");
         }
+        steps_fill_iterations(&outcome, case);
         for threads in [2, 4] {
             let other = digest(&scenario, threads);
             assert_eq!((&outcome.digest, &outcome.progress), (&other.digest, &other.progress), "case {case}, {scheme}");
