@@ -118,7 +118,7 @@ def test_another_run_is_not_explained(results: backwater.Results) -> None:
     run = results.run("BFC")
     flows = explain.numbered(run.table("flows"), [0])
     with pytest.raises(InputError, match="makes another run of it"):
-        explain.again("BFC", run.scenario, "0" * 64, flows, flows)
+        explain.again("BFC", run.scenario, "0" * 64, flows, flows, run.summary["sim_time_ps"])
 
 
 @pytest.mark.parametrize(

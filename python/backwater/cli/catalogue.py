@@ -48,7 +48,7 @@ COMMANDS: Mapping[str, Entry | Family] = {
     "open": Entry("open:open_report", "Open a report in the browser.", RESULTS),
     "compare": Entry("compare:compare", "Print variants side by side.", RESULTS),
     "compare-fct": Entry("compare_fct:compare_fct", "Compare completion times flow by flow.", RESULTS),
-    "explain": Entry("explain:explain", "Say where slow flows spent their time.", RESULTS),
+    "explain": Entry("explain:explain", "Say where slow flows, or an iteration, spent their time.", RESULTS),
     "replay": Entry("replay:replay", "Compare a switch's log with the simulator's switch.", RESULTS),
     "report": Entry("report:report", "Write a report again, and draw its figures.", RESULTS),
     "list": Family(

@@ -1,4 +1,4 @@
-"""`backwater explain`: where slow flows spent their time."""
+"""`backwater explain`: where slow flows spent their time, or an iteration of a job."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ with when_used():
     from backwater import experiment as api
     from backwater.cli import printing, terminal
     from backwater.common import quantities
-    from backwater.runs import events, kept, run
+    from backwater.runs import critical, events, kept, run
     from backwater.runs import explain as explaining
+    from backwater.show import critical as critical_text
     from backwater.show import explained as explained_page
 
 
 WHICH, KEPT = "Which flows", "Where files go"
 FLOWS = 2**32 - 1
 """Largest number of a flow."""
+SLOWEST = "slowest"
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,13 @@ class Asked:
             f"{run.label}: again, with {quantities.some(chosen.num_rows, 'flow')} followed"
         ) as progress:
             return run.explain_flows(chosen, tail=tail, progress=progress)
+
+
+def iteration_number(text: str) -> str:
+    """Checks the number of an iteration, or `slowest`."""
+    if text == SLOWEST:
+        return text
+    return str(whole(0, FLOWS)(text))
 
 
 def explain(
@@ -83,10 +92,23 @@ def explain(
             rich_help_panel=WHICH,
         ),
     ] = None,
+    iteration: Annotated[
+        str | None,
+        typer.Option(
+            "--iteration",
+            metavar="N",
+            parser=iteration_number,
+            help="Explain iteration N of a job, or the slowest: the chain of messages it waited for.",
+            rich_help_panel=WHICH,
+        ),
+    ] = None,
     flow_class: Annotated[
         str | None,
         typer.Option(
-            "--class", metavar="CLASS", help="Explain flows of this class. [default: any]", rich_help_panel=WHICH
+            "--class",
+            metavar="CLASS",
+            help="Explain flows of this class, or an iteration of this job. [default: any]",
+            rich_help_panel=WHICH,
         ),
     ] = None,
     below: Annotated[
@@ -116,7 +138,7 @@ def explain(
             "-o",
             "--out",
             metavar="FILE",
-            help="Write the table `waits` of one run to FILE: .parquet or .arrow.",
+            help="Write the waits of one run to FILE: .parquet or .arrow.",
             rich_help_panel=KEPT,
         ),
     ] = None,
@@ -131,15 +153,17 @@ def explain(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Say where slow flows spent their time.
+    """Say where slow flows, or an iteration, spent their time.
 
     It runs the run again with its slowest flows followed, and checks that it is the same run.
     For each flow it prints the queues it waited in, the flows before it, and who paused it for whom.
+    Of an iteration it follows the messages on the critical path: the chain that its end waited for.
 
     Examples:
         backwater explain runs/fig9 --run BFC.seed=1
         backwater explain runs/fig9 --run BFC --below 3KB --page
         backwater explain runs/mine --flow 17
+        backwater explain runs/job --run BFC --iteration slowest
     """
     opened = api.Results(run)
     runs = [one for name in names for one in opened.select(name)] if names else opened.runs
@@ -152,6 +176,11 @@ def explain(
         if len(runs) > 1 or out_file.suffix not in events.TABLES:
             raise _core.InputError(f"--out {out_file}: expected one run, and a name that ends in .parquet or .arrow")
         check_file("--out", out_file, force=force)
+    if iteration is not None:
+        if flow or below or above or page:
+            raise _core.InputError("--iteration: not together with --flow, --below, --above or --page, for flows")
+        explain_iterations(runs, iteration, flow_class, worst or 3, out_file, as_json)
+        return
     least = 0 if above is None else explaining.size_of(above, "--above")
     most = None if below is None else explaining.size_of(below, "--below")
     asked = Asked(flow or [], flow_class, least, most, tail)
@@ -187,3 +216,33 @@ def tell(explained: explaining.Explained, run: run.Run, worst: int) -> None:
     for one in numbers if explained.tail is None else numbers[:worst]:
         for line in explained_page.flow_lines(explained, one):
             terminal.answer(line)
+
+
+def explain_iterations(
+    runs: list[run.Run], which: str, job: str | None, worst: int, out_file: Path | None, as_json: bool
+) -> None:
+    """Prints the critical path of an iteration of each run: its causes, and its longest steps."""
+    done = []
+    with printing.quietly(as_json):
+        for one in runs:
+            number = one.slowest_iteration(job) if which == SLOWEST else int(which)
+            with terminal.progress_of(f"{one.label}: again, with the critical path followed") as progress:
+                path = one.critical_path(number, job, progress=progress)
+            done.append(path)
+            if not as_json:
+                tell_path(path)
+                for step in critical_text.longest(path, worst):
+                    for line in critical_text.step_lines(path, step):
+                        terminal.answer(line)
+        if out_file is not None:
+            critical.write(done[0], out_file)
+    if as_json:
+        printing.print_json([critical_text.as_json(path) for path in done])
+
+
+def tell_path(path: critical.CriticalPath) -> None:
+    """Prints how long an iteration took, and on what."""
+    terminal.say(f"{path.label}: the same run (digest {path.digest[:16]})")
+    terminal.answer(critical_text.told(path))
+    title = f"{path.label}: where iteration {path.iteration} of {path.job} spent its time"
+    terminal.out.print(critical_text.cause_table(path, title))

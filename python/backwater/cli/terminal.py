@@ -16,6 +16,7 @@ from rich.text import Text
 
 from backwater.common.quantities import count, percent, some, span
 from backwater.execute.sweep import Job, Watch
+from backwater.runs.summary import IterationSummary
 
 PLAIN: Any = {"highlight": False, "markup": False, "emoji": False}
 """Names are shown as they are: brackets and colons in them mean nothing."""
@@ -45,6 +46,8 @@ def choose(*, quiet: bool = False, color: str = "auto") -> None:
 
 
 PLAIN_EVERY_S = 10.0
+ITERATIONS = 5
+"""So many iterations of a job have a line each."""
 MANY = 40
 """Runs beyond which each has no lines of its own."""
 VERDICT_STYLE = {
@@ -128,6 +131,7 @@ class Bars(Watch):
         self.progress = progress
         self.whole = progress.add_task("all runs", total=1.0, rate="", visible=False)
         self.tasks: dict[Job, TaskID] = {}
+        self.iterations = Iterations()
 
     def on_found(self, job: Job) -> None:
         self.progress.console.print(found(job), markup=False)
@@ -145,10 +149,33 @@ class Bars(Watch):
             elif job.state == "writing":
                 self.progress.update(self.tasks[job], completed=1.0, rate="writing tables")
 
+    def on_iterations(self, job: Job, ended: list[IterationSummary]) -> None:
+        for line in self.iterations.lines(job, ended):
+            self.progress.console.print(line, markup=False)
+
     def on_done(self, job: Job) -> None:
         self.progress.remove_task(self.tasks.pop(job))
         if job.told:
             self.progress.console.print(job.told, markup=False)
+
+
+class Iterations:
+    """Iterations of jobs as they end, in lines: each of the first ones, then one now and then."""
+
+    def __init__(self) -> None:
+        self.told: dict[tuple[Job, str], int] = {}
+        self.last = 0.0
+
+    def lines(self, job: Job, ended: list[IterationSummary]) -> Iterator[str]:
+        for row in ended:
+            key = (job, row["class"])
+            now = time.monotonic()
+            if self.told.get(key, 0) >= ITERATIONS and now - self.last < PLAIN_EVERY_S:
+                continue
+            self.told[key], self.last = self.told.get(key, 0) + 1, now
+            slowest = "" if row["slowest_rank"] is None else f", slowest rank {row['slowest_rank']}"
+            took = span(row["time_ps"] * 1e-12)
+            yield f"{job.shown}: iteration {row['iteration']} of {row['class']} took {took}{slowest}"
 
 
 class Lines(Watch):
@@ -159,6 +186,7 @@ class Lines(Watch):
         self.found = self.done_before = 0.0
         self.jobs: list[Job] = []
         self.are_many = False
+        self.iterations = Iterations()
 
     def on_begin(self, jobs: list[Job]) -> None:
         self.jobs, self.are_many = jobs, len(jobs) > MANY
@@ -183,6 +211,11 @@ class Lines(Watch):
         for job in jobs:
             if job.state == "running":
                 self.say(f"{job.shown}: {percent(job.share_done)}, {rate(job)}")
+
+    def on_iterations(self, job: Job, ended: list[IterationSummary]) -> None:
+        if not self.are_many:
+            for line in self.iterations.lines(job, ended):
+                print(line, flush=True)
 
     def on_done(self, job: Job) -> None:
         how = "stopped after" if job.cut_short else "done in"

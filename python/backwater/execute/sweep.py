@@ -29,7 +29,7 @@ from backwater.execute.control import Bound, RateControl
 from backwater.runs import capture, events
 from backwater.runs.manifest import Entry, RunTiming
 from backwater.runs.run import Run
-from backwater.runs.summary import Summary
+from backwater.runs.summary import IterationSummary, Summary
 from backwater.runs.writer import Shipped, Writer
 from backwater.scenario.plan import Forecast, Params, Plan, Scenario, forecast
 
@@ -116,7 +116,15 @@ class Job:
         if self.run is None:
             return 0.0
         progress = self.run.progress()
-        return min(0.99, progress["now_ps"] / max(1, progress["end_ps"]))
+        # Jobs run to their end, after the counted window.
+        return min(0.99, progress["now_ps"] / max(1, progress["end_ps"], self.estimate.sim_time_ps))
+
+    def ended_iterations(self) -> list[IterationSummary]:
+        """Returns the iterations of training jobs that have ended since the last call."""
+        if self.state != "running" or not isinstance(self.run, _core.Run):
+            return []
+        rows: list[IterationSummary] = json.loads(self.run.iterations())
+        return rows
 
     def entry(self) -> Entry:
         """Returns the entry of this run in the manifest."""
@@ -154,6 +162,7 @@ class Watch:
     def on_found(self, job: Job) -> None: ...
     def on_start(self, job: Job) -> None: ...
     def on_tick(self, jobs: list[Job]) -> None: ...
+    def on_iterations(self, job: Job, ended: list[IterationSummary]) -> None: ...
     def on_done(self, job: Job) -> None: ...
 
 
@@ -316,6 +325,9 @@ class Sweep:
             self.memory.look([job for _, job in self.active])
             for started in {id(batch): batch for batch, _ in self.active}.values():
                 started.catch_up()
+            for _, job in self.active:
+                if ended := job.ended_iterations():
+                    self.watch.on_iterations(job, ended)
             if self.stopped is None:
                 self.watch.on_tick(self.jobs)
             return

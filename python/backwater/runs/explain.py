@@ -274,9 +274,12 @@ def again(
     digest: str,
     everything: pa.Table,
     flows: pa.Table,
+    end_ps: int,
     progress: Progress | None = None,
 ) -> Explained:
     """Runs `scenario` again and follows some of its flows, given as rows of its table `flows`, which is `everything`.
+
+    `end_ps` is the end of the run.
 
     # Errors
     `InputError` where what ran now is not the run of this digest.
@@ -286,8 +289,7 @@ def again(
     try:
         while not run.wait(0.1):
             if progress is not None:
-                at = run.progress()
-                progress(min(at["now_ps"], at["end_ps"]), at["end_ps"])
+                progress(min(run.progress()["now_ps"], end_ps), end_ps)
     except BaseException:
         run.cancel()
         raise

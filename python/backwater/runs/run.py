@@ -14,6 +14,7 @@ from backwater.common.arrays import pa
 from backwater.common.disk import sha256
 from backwater.common.json_files import parsed, refused
 from backwater.runs import tables
+from backwater.runs.critical import CriticalPath, critical_path, job_of
 from backwater.runs.explain import Explained, Progress, Tail, again, numbered
 from backwater.runs.manifest import MANIFEST, Entry, variant_of, without_seed
 
@@ -194,8 +195,38 @@ class Run:
         """
         if self.entry.cut_short:
             raise refused(self.path, "was stopped before its end: it cannot be run to the same point again")
-        found = again(self.label, self.scenario, self.digest, self.table("flows"), flows, progress)
+        end = self.summary["sim_time_ps"]
+        found = again(self.label, self.scenario, self.digest, self.table("flows"), flows, end, progress)
         return replace(found, tail=tail)
+
+    def slowest_iteration(self, job: str | None = None) -> int:
+        """Returns the number of the iteration of a job that took longest, of those that ended.
+
+        # Errors
+        `InputError` if there is no such job, or no iteration has ended.
+        """
+        name = job_of(self.scenario, job)[1]
+        rows = [row for row in self.summary.get("iterations") or [] if row["class"] == name]
+        if not rows:
+            raise InputError(f"{self.label}: no iteration of job '{name}' has ended: expected at least one to explain")
+        return max(rows, key=lambda row: (row["time_ps"], -row["iteration"]))["iteration"]
+
+    def critical_path(self, iteration: int, job: str | None = None, progress: Progress | None = None) -> CriticalPath:
+        """Returns the critical path of an iteration of a job, and what its messages waited for.
+
+        `job` is its class, which is needed if the run has several jobs. The run is run again. The spans of `parts` sum
+        to the time of the iteration.
+
+        # Errors
+        `InputError` if there is no such iteration, or this version makes another run.
+        """
+        if self.entry.cut_short:
+            raise refused(self.path, "was stopped before its end: it cannot be run to the same point again")
+        end = self.summary["sim_time_ps"]
+        flows = self.table("flows")
+        return critical_path(
+            self.label, self.scenario, self.digest, flows, end, job=job, iteration=iteration, progress=progress
+        )
 
 
 def identity(path: Path) -> tuple[int, ...]:

@@ -48,6 +48,23 @@ Wait = TypedDict("Wait", {"node": str, "for": str, "queue": int, "bytes": int, "
 """A queue that may not send, and the node that it waits for."""
 
 
+IterationSummary = TypedDict(
+    "IterationSummary",
+    {
+        "class": str,
+        "iteration": int,
+        "begin_ps": int,
+        "end_ps": int,
+        "time_ps": int,
+        "rank_ps": int,
+        "compute_ps": int,
+        "exposed_ps": int,
+        "slowest_rank": int | None,
+    },
+)
+"""An iteration of a job that ended at every rank. `compute_ps` and `exposed_ps` are means over ranks, and sum to
+`rank_ps`."""
+
 JobSummary = TypedDict(
     "JobSummary",
     {
@@ -232,6 +249,7 @@ class Summary(TypedDict, total=False):
     recirculated: Recirculated | None
     collectives: list[Collective] | None
     jobs: list[JobSummary] | None
+    iterations: list[IterationSummary] | None
     queueing_delay: QueueingDelay | None
     scheduled_delay: list[ScheduledDelay] | None
     throughput: list[Throughput]

@@ -107,8 +107,12 @@ def grouped(waits: list[Wait]) -> Iterator[Part]:
 
 def cause(row: Wait | Cause, elsewhere: bool | None = None) -> str:
     """Returns the cause of a part of the time in words. A pause may have been for a flow to `elsewhere`."""
-    whose = row["whose"]
-    match row["why"]:
+    return cause_of(row["why"], row["whose"], elsewhere)
+
+
+def cause_of(why: str, whose: str | None, elsewhere: bool | None) -> str:
+    """Returns a cause in words: of a wait, the class that it was for, and whether that went to another receiver."""
+    match why:
         case "paused":
             to = {None: "", True: " to other receivers", False: " to the same receiver"}[elsewhere]
             return f"paused for {whose}{to}" if whose else "paused"
@@ -118,7 +122,7 @@ def cause(row: Wait | Cause, elsewhere: bool | None = None) -> str:
             return f"other queues' turns, {whose}"
         case "other-flows":
             return f"the NIC sent other flows, {whose}"
-    return CAUSE[row["why"]]
+    return CAUSE[why]
 
 
 CAUSE = {
