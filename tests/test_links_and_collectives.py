@@ -11,6 +11,7 @@ import pytest
 import chromium
 from backwater import Experiment, Results
 from backwater.judge import panels
+from backwater.runs import jobs
 from backwater.show import collectives, iterations, links, report, series
 from conftest import ROOT
 from test_report import embedded
@@ -117,22 +118,21 @@ def test_iterations_of_collectives_take_what_they_take_by_hand(idle: Results) ->
 
 
 def test_the_slowest_rank_is_the_one_that_is_last_alone_most_often() -> None:
-    end = np.array([1.0, 1.0, 3.0, 4.0, 4.0, 7.0, 8.0, 9.0, 8.0, 11.0, 11.0, 11.0])
-    begin, compute = end - 1.0, np.full(12, 0.25)
-    workload = {"class": "w", "kind": "collective", "pattern": "ring", "bytes": "3 KB"}
-    hosts = {0: "a", 1: "b", 2: "c"}
+    end = np.array([10, 10, 30, 40, 40, 70, 80, 90, 80, 110, 110, 110])
+    workload = {"class": "w", "kind": "collective", "pattern": "ring", "bytes": "3 KB", "start": "0 s"}
 
-    def iterations(end: np.ndarray) -> collectives.Iterations:
-        spans = collectives.Spans(np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4), begin, end, compute)
-        return collectives.iterations_of(workload, hosts, 4, spans)
+    def work(end: np.ndarray) -> jobs.Work:
+        zeros = np.zeros(12, int)
+        columns = [np.tile(np.arange(3), 4), np.repeat(np.arange(4), 3), zeros, end - 10, end, zeros, zeros]
+        return jobs.Work(workload, 4, [0, 1, 2], ["a", "b", "c"], ["w"], jobs.in_order(columns))
 
-    one = iterations(end)
-    assert one.last_byte == ["c", "c", "b", None]
-    assert one.times.tolist() == [3.0, 4.0, 2.0, 2.0]
-    assert (one.compute, one.exposed) == (0.25, 0.75)
-    assert collectives.last([one]) == {"host": "c", "times": 2, "of": 4, "behind": pytest.approx(2.5)}
-    end[7] = np.nan
-    assert iterations(end).ends.tolist() == [3.0, 7.0], "what did not end everywhere counts for nothing"
+    one = work(end)
+    assert one.lasts[0] == [2, 2, 1, None]
+    assert one.times.tolist() == [30, 40, 20, 20]
+    assert jobs.last([one]) == jobs.Last("c", 2, 4, pytest.approx(25))
+    assert collectives.last([one]) == {"host": "c", "times": 2, "of": 4, "behind": pytest.approx(25e-12)}
+    end[7] = -1
+    assert work(end).times.tolist() == [30, 40], "what did not end everywhere counts for nothing"
 
 
 def test_browser_shows_collectives(browser: chromium.Page, idle: Results, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from backwater._core import InputError
 from backwater.common import suggest
 from backwater.common.arrays import pa
-from backwater.runs import frames, summaries, tables
+from backwater.runs import frames, job_tables, summaries, tables
 from backwater.runs.coordinates import Coordinates
 from backwater.runs.run import Run
 from backwater.runs.tables import Column
@@ -194,6 +194,38 @@ class Runs(Sequence[Run]):
         True
         """
         return summaries.tidy(self.runs)
+
+    def jobs(self) -> pa.Table:
+        """Returns a row for each collective or job of each run.
+
+        It has the time per iteration with its percentiles, what a rank does in an iteration on average, algorithm and
+        bus bandwidth, and the slowest rank. `table.field(NAME).metadata` says what a column means.
+
+        # Errors
+        `InputError` if no run has a job.
+        """
+        return job_tables.table(self.runs, self.coordinates, job_tables.JOBS, job_tables.of_jobs, str(self.path))
+
+    def ranks(self) -> pa.Table:
+        """Returns a row for each rank in each iteration of a job that ended.
+
+        `compute_ps`, `exposed_ps`, `other_ps` and `bubble_ps` sum to `time_ps`, the time of the iteration from the
+        begin of its first rank to the end of its last.
+
+        # Errors
+        `InputError` if no run has a job.
+        """
+        return job_tables.table(self.runs, self.coordinates, job_tables.RANKS, job_tables.of_ranks, str(self.path))
+
+    def steps(self) -> pa.Table:
+        """Returns a row for each rank in each phase of an iteration that ended, such as a step of a collective.
+
+        Over the phases of an iteration, `compute_ps` and `exposed_ps` sum to those of the rank in `ranks()`.
+
+        # Errors
+        `InputError` if no run has a job.
+        """
+        return job_tables.table(self.runs, self.coordinates, job_tables.STEPS, job_tables.of_steps, str(self.path))
 
     def _summary(self, columns: Sequence[str] | None, where: str | None) -> pa.Table:
         """Returns the table `summary`, with some of its columns and rows."""

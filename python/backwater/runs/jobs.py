@@ -1,0 +1,295 @@
+"""Jobs of a run, from the table `phases`: how long iterations take, and what each rank does in them.
+
+An iteration lasts from the begin of its first rank to the end of its last. At each instant of it, a rank does one of
+four things, the first of these that applies:
+
+* `compute`: it is in the iteration and computes,
+* `exposed`: it is in the iteration and does not compute (exposed communication),
+* `other`: it is in another iteration only,
+* `bubble`: no operation of its is ready or under way. It has not begun, or waits for nothing but other ranks' ends.
+
+So the four sum to the time of the iteration, for each rank, to the picosecond. A rank that waits for a message has a
+receive under way. The table does not say whether the message has been sent, so this wait counts as `exposed`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from backwater.common.arrays import Array, Floats, Integers, np, pc
+from backwater.common.quantities import as_number
+from backwater.runs.run import Run
+
+if TYPE_CHECKING:
+    from backwater.scenario.typed import Collective, Job
+
+BUS: dict[str, Callable[[int], float]] = {
+    "ring": lambda ranks: 2 * (ranks - 1) / ranks,
+    "all-reduce": lambda ranks: 2 * (ranks - 1) / ranks,
+    "reduce-scatter": lambda ranks: (ranks - 1) / ranks,
+    "all-gather": lambda ranks: (ranks - 1) / ranks,
+    "all-to-all": lambda ranks: (ranks - 1) / ranks,
+    "broadcast": lambda ranks: 1.0,
+    "reduce": lambda ranks: 1.0,
+    "pipeline": lambda ranks: 1.0,
+}
+"""Bus bandwidth over algorithm bandwidth, as nccl-tests defines it."""
+
+NEVER = 2**62
+"""Later than any instant, picoseconds."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of the table `phases` of one job, by rank, iteration and begin. Times are picoseconds."""
+
+    rank: Integers
+    """Place of the rank in `Work.ranks`."""
+    iteration: Integers
+    phase: Integers
+    """Place of the phase in `Work.phases`."""
+    begin: Integers
+    end: Integers
+    """-1 where the phase did not end."""
+    compute: Integers
+    sent: Integers
+
+
+@dataclass(frozen=True)
+class Last:
+    """The rank that is last alone most often."""
+
+    host: str
+    times: int
+    of: int
+    """Iterations."""
+    behind_ps: float
+    """How much later than the median rank it ends then: mean."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What ranks do in iterations, `[iteration x rank]`, and what a row of the table adds to it. In picoseconds."""
+
+    begin: Integers
+    """Of the rank in the iteration."""
+    end: Integers
+    compute: Integers
+    exposed: Integers
+    other: Integers
+    bubble: Integers
+    sent: Integers
+    own: Integers
+    """`[row]`: time in the phase. Time in two phases of an iteration at once counts for the one that began first."""
+    computing: Integers
+    """`[row]`: of this, computation. The rest is exposed."""
+
+    @property
+    def time(self) -> Integers:
+        """`[iteration]`: from the first rank's begin to the last rank's end."""
+        return np.asarray(self.end.max(axis=1, initial=-1) - self.begin.min(axis=1, initial=NEVER))
+
+
+@dataclass(frozen=True)
+class Work:
+    """One collective or job of one run."""
+
+    workload: Collective | Job
+    planned: int
+    """Iterations that it has."""
+    ranks: list[int]
+    """Ranks with operations."""
+    hosts: list[str]
+    """The host of each."""
+    phases: list[str]
+    rows: Rows
+
+    @property
+    def name(self) -> str:
+        """Its class."""
+        return self.workload["class"]
+
+    @property
+    def kind(self) -> str:
+        """The pattern of a collective, or `job`."""
+        return "job" if self.workload["kind"] == "job" else self.workload["pattern"]
+
+    @cached_property
+    def numbers(self) -> list[int]:
+        """Numbers of the iterations before the first that did not end at every rank."""
+        return self.ended[0].tolist()
+
+    @cached_property
+    def ended(self) -> tuple[Integers, Integers]:
+        """These numbers, and `[row]`: the place of the row's iteration among them, -1 where it is not."""
+        rows = self.rows
+        numbers, place = np.unique(rows.iteration, return_inverse=True)
+        there, open_ = (np.zeros((len(numbers), len(self.ranks)), bool) for _ in range(2))
+        there[place, rows.rank] = True
+        open_[place[rows.end < 0], rows.rank[rows.end < 0]] = True
+        complete = (there & ~open_).all(axis=1)
+        n = len(numbers) if complete.all() else int(complete.argmin())
+        return numbers[:n], np.where(place < n, place, -1)
+
+    @cached_property
+    def parts(self) -> Parts:
+        """What each rank does in each iteration that ended."""
+        rows, (numbers, place) = self.rows, self.ended
+        known = place >= 0
+        group = place * len(self.ranks) + rows.rank
+        own = np.zeros(len(group), np.int64)
+        computing = np.zeros(len(group), np.int64)
+        own[known] = added(rows.begin[known], rows.end[known], group[known])
+        computing[known] = fitted(rows.compute[known], own[known], group[known])
+        shape = (len(numbers), len(self.ranks))
+
+        def summed(values: Integers) -> Integers:
+            found = np.zeros(shape, np.int64)
+            np.add.at(found, (place[known], rows.rank[known]), values[known])
+            return found
+
+        begin, end = np.full(shape, NEVER), np.full(shape, -1)
+        np.minimum.at(begin, (place[known], rows.rank[known]), rows.begin[known])
+        np.maximum.at(end, (place[known], rows.rank[known]), rows.end[known])
+        covered, compute = summed(own), summed(computing)
+        inside = np.zeros(shape, np.int64)
+        if len(numbers):
+            first, last = begin.min(axis=1), end.max(axis=1)
+            # Phases without an end are under way as long as anything is.
+            until = np.where(rows.end < 0, max(int(rows.begin.max()), int(rows.end.max())), rows.end)
+            ends = np.searchsorted(rows.rank, np.arange(len(self.ranks) + 1))
+            for i in range(len(self.ranks)):
+                mine = slice(ends[i], ends[i + 1])
+                inside[:, i] = within(rows.begin[mine], until[mine], first, last)
+        exposed, other, sent = covered - compute, inside - covered, summed(rows.sent)
+        time = end.max(axis=1, initial=-1) - begin.min(axis=1, initial=NEVER)
+        return Parts(begin, end, compute, exposed, other, time[:, None] - inside, sent, own, computing)
+
+    @property
+    def times(self) -> Integers:
+        """Time per iteration, from the end of the one before: picoseconds. They sum to the time of all.
+
+        Microbatches of a pipeline may overtake one another: an iteration counts once all before it have ended.
+        """
+        ends = np.maximum.accumulate(self.parts.end.max(axis=1, initial=-1))
+        return np.diff(ends, prepend=round(1e12 * as_number(self.workload["start"], "workload.start")))
+
+    @cached_property
+    def lasts(self) -> tuple[list[int | None], Floats]:
+        """The place of the rank that each iteration ended at, None where several ended at once; and how much later
+        than the median rank: picoseconds."""
+        end = self.parts.end
+        if len(end) == 0:
+            return [], np.zeros(0)
+        latest = end.max(axis=1)
+        alone = np.count_nonzero(end == latest[:, None], axis=1) == 1
+        places = [i if one else None for i, one in zip(end.argmax(axis=1).tolist(), alone.tolist(), strict=True)]
+        return places, latest - np.median(end, axis=1)
+
+    @property
+    def bandwidth(self) -> float | None:
+        """Algorithm bandwidth: the bytes of a collective in its time per iteration, bits a second. A job has none."""
+        if self.workload["kind"] == "job" or not self.numbers:
+            return None
+        return 8e12 * as_number(self.workload["bytes"], "workload.bytes") / float(self.times.mean())
+
+    @property
+    def bus_bandwidth(self) -> float | None:
+        """Bits a second, as nccl-tests defines it; of a pipeline what goes over each of its links."""
+        share, bandwidth = BUS.get(self.kind), self.bandwidth
+        return None if share is None or bandwidth is None else bandwidth * share(len(self.ranks))
+
+
+def of_run(run: Run) -> list[Work]:
+    """Returns the collectives and jobs of a run in the order of its workloads; none where it has none."""
+    workloads = [one for one in run.scenario.get("workload", []) if one["kind"] in ("collective", "job")]
+    if not workloads or "phases" not in run.tables:
+        return []
+    table = run.table("phases")
+    found = []
+    for workload, summary in zip(workloads, run.summary["jobs"] or [], strict=True):
+        mine = table.filter(pc.equal(table["class"], workload["class"])).combine_chunks()
+        hosts = dict(zip(mine["rank"].to_pylist(), mine["host"].to_pylist(), strict=True))
+        ranks = sorted(hosts)
+        phases = list(dict.fromkeys(mine["phase"].to_pylist()))
+        places = {name: i for i, name in enumerate(phases)}
+        columns = [
+            np.searchsorted(ranks, mine["rank"].to_numpy()),
+            mine["iteration"].to_numpy(),
+            np.array([places[name] for name in mine["phase"].to_pylist()], np.int64),
+            *(pc.fill_null(mine[name], -1).to_numpy() for name in ("begin_ps", "end_ps", "compute_ps", "sent_bytes")),
+        ]
+        rows = in_order(columns)
+        found.append(Work(workload, summary["iterations"], ranks, [hosts[one] for one in ranks], phases, rows))
+    return found
+
+
+def in_order(columns: list[Array]) -> Rows:
+    """Returns rows by rank, iteration and begin."""
+    rank, iteration, _, begin, *_ = columns
+    order = np.lexsort((begin, iteration, rank))
+    return Rows(*(column[order].astype(np.int64) for column in columns))
+
+
+def last(works: Sequence[Work]) -> Last | None:
+    """Returns the rank that is last alone most often in runs of a job; None where none is."""
+    ends = [(work.hosts[i], late) for work in works for i, late in zip(*work.lasts, strict=True) if i is not None]
+    counted = Counter(host for host, _ in ends)
+    if not counted:
+        return None
+    (host, times), *_ = counted.most_common(1)
+    behind = [float(late) for name, late in ends if name == host]
+    return Last(host, times, sum(len(work.numbers) for work in works), sum(behind) / len(behind))
+
+
+# Spans that overlap.
+
+
+def added(begin: Integers, end: Integers, group: Integers) -> Integers:
+    """Returns what each span adds to those before it in its group. Groups are together, each in order of begins."""
+    values, code = np.unique(end, return_inverse=True)
+    # Of ranks of values, so that the sum cannot overflow.
+    number = np.cumsum(np.diff(group, prepend=-1) != 0)
+    reach = values[np.maximum.accumulate(number * len(values) + code) - number * len(values)]
+    before = np.concatenate([[0], reach[:-1]])
+    before = np.where(np.diff(group, prepend=-1) != 0, begin, before)
+    return np.maximum(end - np.maximum(begin, before), 0)
+
+
+def fitted(compute: Integers, own: Integers, group: Integers) -> Integers:
+    """Returns computation of spans that is at most their time, with the same sum in each group if its time allows it.
+
+    The table counts time of two computations at once for the one that ends first. So a phase may have more of it than
+    time of its own; the rest belongs to phases at the same time.
+    """
+    fit = np.minimum(compute, own)
+    room = own - fit
+    if len(group) == 0 or np.array_equal(fit, compute):
+        return fit
+    _, first, number = np.unique(group, return_index=True, return_inverse=True)
+    excess = np.zeros(len(first), np.int64)
+    np.add.at(excess, number, compute - fit)
+    before = np.cumsum(room) - room
+    starts = np.sort(first)
+    order = np.searchsorted(starts, np.arange(len(group)), "right") - 1
+    before -= before[starts][order]
+    return fit + np.clip(excess[number] - before, 0, room)
+
+
+def within(begin: Integers, end: Integers, first: Integers, last: Integers) -> Integers:
+    """Returns how long at least one of these spans lasts, between each pair of instants."""
+    order = np.argsort(begin, kind="stable")
+    begin, end = begin[order], end[order]
+    reach = np.maximum.accumulate(end)
+    total = np.cumsum(added(begin, end, np.zeros(len(begin), np.int64)))
+
+    def until(instant: Integers) -> Integers:
+        """Of spans that began by then, all time less what comes later, which is one span up to the latest end."""
+        i = np.searchsorted(begin, instant, "right") - 1
+        return np.where(i < 0, 0, total[i] - np.maximum(reach[i] - instant, 0))
+
+    return np.asarray(until(last) - until(first))
