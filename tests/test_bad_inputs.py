@@ -83,6 +83,8 @@ def made(smoke: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("compare-fct run run --out x.gif", "--out x.gif: expected a name that ends in .svg, .png, .pdf"),
         ("deadlock scenario.toml --out absent/x.toml", "--out absent/x.toml: no such directory: absent"),
         ("export fct run absent/f.txt", "absent/f.txt: no such directory: absent"),
+        ("export perfetto run absent/f.json", "absent/f.json: no such directory: absent"),
+        ("export perfetto run f.json", "has no job: expected a run with a workload of kind 'job' or 'collective'"),
     ],
 )
 def test_it_is_refused_with_place_value_and_what_was_expected(

@@ -86,10 +86,11 @@ COMMANDS: Mapping[str, Entry | Family] = {
         OTHERS,
     ),
     "export": Family(
-        "Write files of another simulator.",
+        "Write files of another simulator or for a viewer of traces.",
         {
             "hpcc": Entry("files:export_hpcc", "Write a scenario as files of HPCC's simulator."),
             "fct": Entry("files:export_fct", "Write completion times as HPCC's simulator does."),
+            "perfetto": Entry("export_perfetto:export_perfetto", "Write iterations of jobs as a trace for Perfetto."),
         },
         OTHERS,
     ),

@@ -280,6 +280,14 @@ def fitted(compute: Integers, own: Integers, group: Integers) -> Integers:
     return fit + np.clip(excess[number] - before, 0, room)
 
 
+def merged(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
+    """Returns the begins and ends of spans that are apart and cover the same time, in order."""
+    order = np.argsort(begin, kind="stable")
+    begin, reach = begin[order], np.maximum.accumulate(end[order])
+    first = np.flatnonzero(np.concatenate([[True], begin[1:] > reach[:-1]])[: len(begin)])
+    return begin[first], reach[np.append(first[1:] - 1, len(begin) - 1)[: len(first)]]
+
+
 def within(begin: Integers, end: Integers, first: Integers, last: Integers) -> Integers:
     """Returns how long at least one of these spans lasts, between each pair of instants."""
     order = np.argsort(begin, kind="stable")
