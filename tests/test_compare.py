@@ -19,6 +19,7 @@ RING = {
     "workload": [{"kind": "collective", "pattern": "ring", "bytes": "16 KB", "iterations": 3, "compute": "1 us"}],
     "run": {"duration": "1 ms", "warmup": "0 s"},
 }
+NUMBERS = {"per_iteration_ps", "p95_ps", "time_ps", "exposed_ps", "algbw_bps", "busbw_bps"}
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,46 @@ def test_collectives_have_their_completion_time(cli: Cli, tmp_path: Path) -> Non
     for run in done.runs:
         (row,) = run.summary["collectives"]
         assert f" {row['completion_ps'] * 1e-6:.3g} us " in shown
+
+
+def test_iterations_of_jobs_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
+    ring = {**RING, "workload": [{**RING["workload"][0], "iterations": 25}]}
+    done = Experiment(ring, seeds=2, vary={"scheme": ["bfc", "dctcp"]}).simulate(tmp_path / "ring")
+    other = {**ring, "workload": [{**ring["workload"][0], "pattern": "all-to-all"}], "scheme": "bfc"}
+    Experiment(other).simulate(tmp_path / "other")
+    shown = cli("compare", "ring", "other").stdout
+    assert max(map(len, shown.splitlines())) <= 100
+    ours, theirs = (
+        shown.split(f"Iterations of the {name} of 4 ranks (collective)")[1] for name in ("ring", "all-to-all")
+    )
+    cells = {
+        row[0].strip(): [cell.strip() for cell in row[1:]]
+        for line in ours.partition("Iterations of")[0].splitlines()
+        if line.startswith("│") and (row := line.strip("│").split("│"))
+    }
+    jobs = done.jobs().to_pylist()
+    for i, scheme in enumerate(("bfc", "dctcp")):
+        here = [row for row in jobs if row["scheme"] == scheme]
+        mean = {name: fmean(row[name] for row in here) for name in here[0] if name in NUMBERS}
+        assert cells["iterations that ended"][i] == "25 of 25"
+        assert cells["time per iteration"][i].startswith(f"{mean['per_iteration_ps'] * 1e-6:.3g} us")
+        assert cells["p95"][i].startswith(f"{mean['p95_ps'] * 1e-6:.3g} us")
+        assert cells["bus bandwidth"][i] == f"{mean['busbw_bps'] * 1e-9:.3g} Gb/s"
+        assert cells["algorithm bandwidth"][i] == f"{mean['algbw_bps'] * 1e-9:.3g} Gb/s"
+        exposed = f"{mean['exposed_ps'] * 1e-6:.3g} us ({100 * mean['exposed_ps'] / mean['time_ps']:.0f} %)"
+        assert cells["exposed communication"][i] == exposed
+    assert "p99" not in cells, "25 iterations have no 99th percentile"
+    assert cells["time per iteration"][2] == "-", "the other directory has no ring"
+    assert "time per iteration" in theirs
+    told = {
+        (one["name"], row["pattern"]): row
+        for one in json.loads(cli("compare", "ring", "other", "--json").stdout)
+        for row in one["jobs"]
+    }
+    assert set(told) == {("ring/bfc", "ring"), ("ring/dctcp", "ring"), ("other/bfc", "all-to-all")}
+    first = told["ring/bfc", "ring"]
+    assert first["mean"]["value"] == pytest.approx(1e-12 * fmean(row["per_iteration_ps"] for row in jobs[:2]))
+    assert (first["p99"], first["ended"]) == (None, 25)
 
 
 @pytest.mark.parametrize(

@@ -206,12 +206,12 @@ class Work:
 
 def of_run(run: Run) -> list[Work]:
     """Returns the collectives and jobs of a run in the order of its workloads; none where it has none."""
-    workloads = [one for one in run.scenario.get("workload", []) if one["kind"] in ("collective", "job")]
-    if not workloads or "phases" not in run.tables:
+    if not (summaries := run.summary.get("jobs")) or "phases" not in run.tables:
         return []
+    workloads = [one for one in run.scenario["workload"] if one["kind"] == "collective" or one["kind"] == "job"]
     table = run.table("phases")
     found = []
-    for workload, summary in zip(workloads, run.summary["jobs"] or [], strict=True):
+    for workload, summary in zip(workloads, summaries, strict=True):
         mine = table.filter(pc.equal(table["class"], workload["class"])).combine_chunks()
         hosts = dict(zip(mine["rank"].to_pylist(), mine["host"].to_pylist(), strict=True))
         ranks = sorted(hosts)

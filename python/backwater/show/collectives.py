@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, harmonic_mean
 
-from backwater.common.arrays import np
+from backwater.common.arrays import Array, np
 from backwater.judge.estimate import Estimate
 from backwater.judge.kinds import bounds
 from backwater.runs import jobs
@@ -16,6 +16,8 @@ from backwater.show.seeds import estimate
 
 TIMES = 1000
 """Iterations whose time is drawn; of more every n-th."""
+MANY = {50: 20, 95: 20, 99: 100}
+"""Iterations that a percentile of their times needs."""
 
 
 def of_seeds(runs: Sequence[Run]) -> list[page.Collective]:
@@ -30,21 +32,40 @@ def of_works(works: Sequence[Work]) -> page.Collective:
     known = all(work.numbers for work in works)
     iterations = min(len(work.numbers) for work in works)
     times = [work.times * 1e-12 for work in works]
-    bandwidths = [work.bus_bandwidth for work in works]
     return {
         "class": first.name,
         "pattern": first.kind,
         "ranks": len(first.ranks),
         "iterations": first.planned,
+        "ended": iterations,
         "completion": told(estimate([float(one.sum()) for one in times])) if complete else None,
         "mean": told(estimate([float(one.mean()) for one in times])) if known else None,
+        "p50": percentile(50, times),
+        "p95": percentile(95, times),
+        "p99": percentile(99, times),
         "slowest": max(float(one.max()) for one in times) if known else None,
         "last": last(works) if first.kind != "pipeline" and known else None,
-        "bus": harmonic_mean([one for one in bandwidths if one]) if known and None not in bandwidths else None,
+        "alg": mean_of([work.bandwidth for work in works]),
+        "bus": mean_of([work.bus_bandwidth for work in works]),
         "compute": fmean(float(work.parts.compute.mean()) for work in works) * 1e-12 if known else None,
         "exposed": fmean(float(work.parts.exposed.mean()) for work in works) * 1e-12 if known else None,
+        "other": fmean(float(work.parts.other.mean()) for work in works) * 1e-12 if known else None,
+        "bubble": fmean(float(work.parts.bubble.mean()) for work in works) * 1e-12 if known else None,
         "times": np.mean([one[:iterations] for one in times], axis=0)[:: -(-iterations // TIMES) or 1].tolist(),
     }
+
+
+def percentile(p: int, times: Sequence[Array]) -> page.Measured | None:
+    """A percentile of the time per iteration; None where fewer iterations ended than it needs."""
+    if min(map(len, times)) < MANY[p]:
+        return None
+    return told(estimate([float(np.percentile(one, p)) for one in times]))
+
+
+def mean_of(bandwidths: Sequence[float | None]) -> float | None:
+    """That of the mean time."""
+    known = [one for one in bandwidths if one]
+    return harmonic_mean(known) if len(known) == len(bandwidths) else None
 
 
 def last(works: Sequence[Work]) -> page.Last | None:

@@ -23,9 +23,10 @@ from backwater.runs.manifest import Params, without_seed
 from backwater.runs.results import Results, digest_of
 from backwater.runs.run import Run
 from backwater.runs.summary import Summary
-from backwater.show import answer, report, seeds
+from backwater.show import answer, collectives, compare_jobs, report, seeds
+from backwater.show.compare_jobs import Row, estimated
 from backwater.show.names import named
-from backwater.show.page import BOUNDS, Binned, RunData, Statistic
+from backwater.show.page import BOUNDS, Binned, Collective, RunData, Statistic
 
 STATISTICS = seeds.STATISTICS
 WIDTH = 100
@@ -37,8 +38,6 @@ FRAME = 3
 
 Ends = tuple[int, int | None]
 """Of a size bin."""
-Row = tuple[str, list[str]]
-"""What stands at its left, and a cell of each column."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,11 @@ class Column:
     @cached_property
     def digest(self) -> str:
         return digest_of([run.digest for run in self.runs])
+
+    @cached_property
+    def jobs(self) -> list[Collective]:
+        """Its collectives and jobs, as the page shows them."""
+        return collectives.of_seeds(self.runs)
 
     def bins(self, flow_class: str) -> dict[Ends, Binned]:
         """The size bins of a class of flows by their ends, and all sizes together."""
@@ -167,9 +171,11 @@ def simulated(
     if len({answer.point_name(one.point) for one in shown}) > 1:
         yield from by_point(f"{what} of all sizes (lower is better)", shown, statistic, flow_class, width)
     yield from side_by_side(f"{what} (lower is better)", "size", shown, slowdowns(shown, statistic, flow_class), width)
-    if completions := collectives(shown):
+    if completions := of_collectives(shown):
         title = "Completion time of collectives (lower is better)"
         yield from side_by_side(title, "class", shown, completions, width)
+    for title, rows in compare_jobs.tables([one.jobs for one in shown]):
+        yield from side_by_side(title, "", shown, rows, width)
     yield from side_by_side("Whole runs", "", shown, facts(shown), width)
 
 
@@ -202,18 +208,10 @@ def slowdown(row: Binned | None, statistic: Statistic) -> str:
     low, high = row.get(BOUNDS[statistic], (None, None))
     if low is None or high is None:
         return f"{value:.2f}"
-    return told(Estimate(value, low, high), lambda value: f"{value:.2f}" if value < 100 else number(value))
+    return estimated(Estimate(value, low, high), lambda value: f"{value:.2f}" if value < 100 else number(value))
 
 
-def told(measured: Estimate, tell: Callable[[float], str]) -> str:
-    """`3.10 (2.80 to 3.40)`, or the number alone where nothing is known of its interval."""
-    if not measured.is_bounded:
-        return tell(measured.value)
-    value, low, high = (tell(end) for end in (measured.value, measured.low, measured.high))
-    return value if low == high == value else f"{value} ({low} to {high})"
-
-
-def collectives(shown: list[Column]) -> list[Row]:
+def of_collectives(shown: list[Column]) -> list[Row]:
     """Time from a collective's start to its last byte, by class; `-` where one did not finish."""
     names = dict.fromkeys(
         row["class"] for one in shown for run in one.runs for row in run.summary.get("collectives") or []
@@ -224,7 +222,7 @@ def collectives(shown: list[Column]) -> list[Row]:
         times = [time for row in rows if (time := row["completion_ps"]) is not None]
         if len(times) < max(len(one.runs), len(rows)):
             return "-"
-        return told(seeds.estimate([time * 1e-12 for time in times]), span)
+        return estimated(seeds.estimate([time * 1e-12 for time in times]), span)
 
     return [(name, [cell(one, name) for one in shown]) for name in names]
 
@@ -281,6 +279,7 @@ def as_json(opened: Sequence[Results]) -> list[dict[str, object]]:
             "summary": one.data["summary"],
             "slowdown": one.data["slowdown"],
             "slowdown_all": one.data["slowdown_all"],
+            "jobs": one.jobs,
         }
         for one in columns(opened)
     ]

@@ -122,17 +122,28 @@ Collective = TypedDict(
         "pattern": str,
         "ranks": int,
         "iterations": int,
+        "ended": int,
         "completion": Measured | None,
         "mean": Measured | None,
+        "p50": Measured | None,
+        "p95": Measured | None,
+        "p99": Measured | None,
         "slowest": float | None,
         "last": Last | None,
+        "alg": float | None,
         "bus": float | None,
         "compute": NotRequired[float | None],
         "exposed": NotRequired[float | None],
+        "other": NotRequired[float | None],
+        "bubble": NotRequired[float | None],
         "times": list[float],
     },
 )
-"""A collective or a job: its iterations, what a rank waits in them, and the bandwidth that they come to."""
+"""A collective or a job: its iterations, what a rank does in them on average, and the bandwidth that they come to.
+
+Percentiles of the time per iteration are None where there are too few. `compute`, `exposed`, `other` and `bubble` sum
+to the mean time from the first rank's begin to the last rank's end (`runs/jobs.py`).
+"""
 
 
 class Placed(TypedDict):

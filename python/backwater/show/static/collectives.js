@@ -1,21 +1,49 @@
-// Collectives: how long an iteration takes, which rank is last, and the bandwidth that comes to.
+// Collectives and jobs: how long an iteration takes, where its time goes, which rank is last, and the bandwidth that comes to.
+// What a rank does in an iteration: key, name, and colour. Each instant is one of these.
+const PARTS = [["compute", "computes", "--c2"], ["exposed", "exposed communication", "--c1"], ["other", "in other iterations only", "--rule"], ["bubble", "bubble", "--c4"]];
+const partKeys = (parts = PARTS) => el("ul", { class: "keys" }, ...parts.map(([, name, tint]) => el("li", {}, el("span", { class: "square", style: `background: var(${tint})`, "aria-hidden": "true" }), name)));
+
 const collectives = () => {
   const known = drawn(runs).flatMap((run) => (run.collectives ?? []).map((one) => ({ ...one, run })));
   if (known.length === 0) return null;
   const several = unique(known.map((one) => one.class)).length > 1;
   const name = (one) => nameOf(one.run) + (several ? `, ${one.class}` : "");
-  const within = ({ value, bounds }) => [seconds(value), interval(bounds) ? el("small", {}, ` ${bounds.map((v) => seconds(v)).join(" to ")}`) : null];
-  const rows = known.map((one) => [
-    { show: [swatch(lineOf(one.run)), name(one)], class: "whole" }, `${one.pattern}, ${one.ranks} ranks`, whole(one.iterations),
-    one.completion ? { show: within(one.completion) } : "not complete", one.mean ? { show: within(one.mean) } : "–", one.slowest === null ? "–" : seconds(one.slowest),
-    one.last ? `${one.last.host}, last in ${one.last.times} of ${one.last.of}` : "–", one.last ? seconds(one.last.behind) : "–", one.compute ? seconds(one.exposed) : "–", one.bus === null ? "–" : bits(one.bus)]);
+  const within = (measured) => (measured ? { show: [seconds(measured.value), interval(measured.bounds) ? el("small", {}, ` ${measured.bounds.map((v) => seconds(v)).join(" to ")}`) : null] } : "–");
+  const any = (key) => known.some((one) => one[key]);
+  const columns = [
+    ["run", (one) => ({ show: [swatch(lineOf(one.run)), name(one)], class: "whole" }), true],
+    ["pattern", (one) => `${one.pattern}, ${one.ranks} ranks`, true],
+    ["iterations", (one) => (one.ended < one.iterations ? `${whole(one.ended)} of ${whole(one.iterations)}` : whole(one.iterations))],
+    ["completion", (one) => (one.completion ? within(one.completion) : "not complete")],
+    ["time per iteration", (one) => within(one.mean)],
+    ...["p50", "p95", "p99"].filter(any).map((key) => [key, (one) => within(one[key])]),
+    ["longest", (one) => (one.slowest === null ? "–" : seconds(one.slowest))],
+    ["slowest rank", (one) => (one.last ? `${one.last.host}, last in ${one.last.times} of ${one.last.of}` : "–"), true],
+    ["behind", (one) => (one.last ? seconds(one.last.behind) : "–")],
+    ...[["alg", "algorithm bandwidth"], ["bus", "bus bandwidth"]].filter(([key]) => any(key)).map(([key, title]) => [title, (one) => (one[key] === null ? "–" : bits(one[key]))]),
+  ];
   const drawable = known.filter((one) => one.times.length > 1);
   const chart = () => plot("collectives", "Time per iteration, a line per run", (holder) => lineChart("collectives", holder,
     drawable.map((one, index) => ({ name: name(one), index: several ? index : lineOf(one.run), x: one.times.map((_, i) => i + 1), y: one.times })),
-    { label: "iteration", format: whole }, { label: "time per iteration", format: seconds, range: (u, low, high) => [0, (high || 1) * 1.05] }, { points: drawable[0].times.length <= 64, height: 240 }));
+    { label: "iteration", format: (v) => (Number.isInteger(v) ? whole(v) : ""), name: whole }, { label: "time per iteration", format: seconds, range: (u, low, high) => [0, (high || 1) * 1.05] }, { points: drawable[0].times.length <= 64, height: 240 }));
   return section("collectives", "Collectives and jobs", { better: LOWER,
-    note: "An iteration ends when its last rank has ended it. The slowest rank is the one that is most often last alone; behind is how much later than the median rank it ends then, on average. Exposed is the time for which a rank is in an iteration and does not compute. Bus bandwidth is as in nccl-tests, and computation counts as time." },
-    table([{ name: "run", text: true }, { name: "pattern", text: true }, { name: "iterations" }, { name: "completion" }, { name: "time per iteration" }, { name: "slowest iteration" },
-      { name: "slowest rank", text: true }, { name: "behind" }, { name: "exposed" }, { name: "bus bandwidth" }], rows, "Collectives and jobs"),
-    drawable.length ? chart() : null);
+    note: "Time per iteration is counted from the end of one iteration to the end of the next. An iteration ends when its last rank has ended it. The slowest rank is the one that is most often last alone; behind is how much later than the median rank it ends then, on average. Bandwidths are as in nccl-tests, and computation counts as time." },
+    table(columns.map(([title, , text]) => ({ name: title, text })), known.map((one) => columns.map(([, read]) => read(one))), "Collectives and jobs"),
+    drawable.length ? chart() : null,
+    ...timeOfRanks(known, name));
+};
+
+// Where the time of an iteration goes: a bar for each run, as long as its iteration.
+const timeOfRanks = (known, name) => {
+  const told = known.filter((one) => one.exposed !== null);
+  if (told.length === 0) return [];
+  const total = (one) => sum(PARTS.map(([key]) => one[key])), most = Math.max(...told.map(total));
+  const bar = (one) => el("div", { class: "timebar thin", style: `width: ${(100 * total(one)) / most}%`, "aria-hidden": "true" },
+    ...PARTS.filter(([key]) => one[key] > 0).map(([key, , tint]) => el("i", { style: `flex-grow: ${one[key] / total(one)}; background: var(${tint})` })));
+  return [el("h3", {}, "What a rank does in an iteration"),
+    el("p", { class: "note" }, "The mean over ranks and iterations, from the begin of the first rank to the end of the last. A rank that waits for a message is in exposed communication, also while the message has not been sent. In a bubble, it has no operation ready or under way."),
+    partKeys(),
+    table([{ name: "run", text: true }, { name: "", text: true }, { name: "iteration" }, ...PARTS.map(([, title]) => ({ name: title }))],
+      told.map((one) => [{ show: [swatch(lineOf(one.run)), name(one)], class: "whole" }, { show: bar(one), class: "wide" }, seconds(total(one)),
+        ...PARTS.map(([key]) => (one[key] ? `${seconds(one[key])} (${percent(Number((one[key] / total(one)).toPrecision(2)))})` : "–"))]), "What a rank does in an iteration")];
 };
