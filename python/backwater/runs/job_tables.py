@@ -51,6 +51,9 @@ RANKS: list[Column] = [
     column("end_ps", "u64", "ps", "when its last operation of the iteration ended"),
     column("time_ps", "u64", "ps", "from the first rank's begin to the last rank's end: the sum of the next four"),
     *FOUR,
+    column(
+        "under_way_ps", "u64", "ps", "time in the iteration with a message of it under way; none if a host has several"
+    ),
     column("sent_bytes", "u64", "B", "payload that it sent"),
 ]
 STEPS: list[Column] = [
@@ -104,6 +107,7 @@ def of_jobs(run: Run) -> Iterator[Columns]:
 def of_ranks(run: Run) -> Iterator[Columns]:
     for work in jobs.of_run(run):
         parts, (n, many) = work.parts, work.parts.begin.shape
+        spans = jobs.messages(run, work, range(many))
         host = coded(np.tile(np.arange(many), n), work.hosts)
         yield {
             "class": coded(np.zeros(n * many, np.int64), [work.name]),
@@ -117,6 +121,7 @@ def of_ranks(run: Run) -> Iterator[Columns]:
             "exposed_ps": parts.exposed.ravel(),
             "other_ps": parts.other.ravel(),
             "bubble_ps": parts.bubble.ravel(),
+            "under_way_ps": [None] * (n * many) if spans is None else jobs.under_way(work, spans).ravel(),
             "sent_bytes": parts.sent.ravel(),
         }
 

@@ -228,6 +228,54 @@ def of_run(run: Run) -> list[Work]:
     return found
 
 
+def messages(run: Run, work: Work, places: Sequence[int]) -> list[tuple[Integers, Integers]] | None:
+    """Returns for each of these ranks when a message of it was under way: begins and ends, in order and apart.
+
+    A message is under way at its sender until the acknowledgement, and at its receiver until the last byte. Returns
+    None if a host has several ranks, because the table `flows` names only hosts.
+    """
+    if len(set(work.hosts)) < len(work.hosts):
+        return None
+    at = {work.hosts[place]: i for i, place in enumerate(places)}
+    spans: list[list[Integers]] = [[np.zeros((2, 0), np.int64)] for _ in places]
+    last, met = run.summary["sim_time_ps"], False
+    for batch in run.batches("flows", ["class", "src", "dst", "arrival_ps", "finish_rx_ps", "finish_tx_ps"]):
+        ours = pc.equal(batch["class"], work.name)
+        if met and not pc.any(ours).as_py():
+            break  # Flows of a job have numbers that follow one another.
+        mine = batch.filter(pc.and_(ours, pc.is_valid(batch["arrival_ps"])))
+        met = met or len(mine) > 0
+        begin = mine["arrival_ps"].to_numpy()
+        for side, finish in (("src", "finish_tx_ps"), ("dst", "finish_rx_ps")):
+            place = np.array([at.get(name, -1) for name in mine[side].dictionary.to_pylist()], np.int64)
+            row = place[mine[side].indices.to_numpy()]
+            order = np.argsort(row, kind="stable")
+            found = np.stack([begin, pc.fill_null(mine[finish], last).to_numpy()])[:, order]
+            ends = np.searchsorted(row[order], np.arange(len(places) + 1))
+            for i in np.flatnonzero(np.diff(ends)).tolist():
+                spans[i].append(found[:, ends[i] : ends[i + 1]])
+    return [merged(*np.concatenate(one, axis=1)) for one in spans]
+
+
+def under_way(work: Work, spans: Sequence[tuple[Integers, Integers]]) -> Integers:
+    """Returns how long these spans of each rank last within its phases of each iteration: `[iteration x rank]`."""
+    rows, parts, place = work.rows, work.parts, work.ended[1]
+    found = np.zeros(parts.begin.shape, np.int64)
+    ends = np.searchsorted(rows.rank, np.arange(len(work.ranks) + 1))
+    for i, (begin, end) in enumerate(spans):
+        mine = ends[i] + np.flatnonzero((place[ends[i] : ends[i + 1]] >= 0) & (parts.own[ends[i] : ends[i + 1]] > 0))
+        if len(begin) and len(mine):
+            np.add.at(found[:, i], place[mine], within(begin, end, *own_spans(work, mine)))
+    return found
+
+
+def own_spans(work: Work, mine: Integers) -> tuple[Integers, Integers]:
+    """Returns begin and end of the time that each of these rows of a rank adds to its iteration."""
+    number = np.cumsum(np.diff(work.rows.iteration[mine], prepend=-1) != 0)
+    end = running_max(work.rows.end[mine], number)
+    return end - work.parts.own[mine], end
+
+
 def in_order(columns: list[Array]) -> Rows:
     """Returns rows by rank, iteration and begin."""
     rank, iteration, _, begin, *_ = columns
@@ -251,13 +299,17 @@ def last(works: Sequence[Work]) -> Last | None:
 
 def added(begin: Integers, end: Integers, group: Integers) -> Integers:
     """Returns what each span adds to those before it in its group. Groups are together, each in order of begins."""
-    values, code = np.unique(end, return_inverse=True)
-    # Of ranks of values, so that the sum cannot overflow.
-    number = np.cumsum(np.diff(group, prepend=-1) != 0)
-    reach = values[np.maximum.accumulate(number * len(values) + code) - number * len(values)]
-    before = np.concatenate([[0], reach[:-1]])
-    before = np.where(np.diff(group, prepend=-1) != 0, begin, before)
+    new = np.diff(group, prepend=-1) != 0
+    reach = running_max(end, np.cumsum(new))
+    before = np.where(new, begin, np.concatenate([[0], reach[:-1]])[: len(begin)])
     return np.maximum(end - np.maximum(begin, before), 0)
+
+
+def running_max(values: Integers, number: Integers) -> Integers:
+    """Returns the largest value so far in each group; groups have rising numbers."""
+    # Of places among the values, so that the sum cannot overflow.
+    known, code = np.unique(values, return_inverse=True)
+    return known[np.maximum.accumulate(number * len(known) + code) - number * len(known)]
 
 
 def fitted(compute: Integers, own: Integers, group: Integers) -> Integers:

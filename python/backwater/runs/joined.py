@@ -210,7 +210,8 @@ class Runs(Sequence[Run]):
         """Returns a row for each rank in each iteration of a job that ended.
 
         `compute_ps`, `exposed_ps`, `other_ps` and `bubble_ps` sum to `time_ps`, the time of the iteration from the
-        begin of its first rank to the end of its last.
+        begin of its first rank to the end of its last. `under_way_ps` is the time with a message of the rank under
+        way.
 
         # Errors
         `InputError` if no run has a job.

@@ -146,6 +146,46 @@ to the mean time from the first rank's begin to the last rank's end (`runs/jobs.
 """
 
 
+class ShownRank(TypedDict):
+    """A row of a timeline."""
+
+    rank: int
+    host: str
+
+
+class ShownIteration(TypedDict):
+    """An iteration of a timeline: seconds from the begin of its first rank to the end of its last."""
+
+    number: int
+    begin: float
+    end: float
+
+
+Timeline = TypedDict(
+    "Timeline",
+    {
+        "class": str,
+        "pattern": str,
+        "ranks": int,
+        "ended": int,
+        "rows": list[ShownRank],
+        "iterations": list[ShownIteration],
+        "phases": list[str],
+        "unit": float,
+        "times": str,
+        "cells": str,
+        "bubbles": str,
+        "messages": str | None,
+    },
+)
+"""Ranks of a job over time. Arrays are packed, times in steps of `unit` seconds.
+
+`times` has begin, length and computation of each span, and `cells` its row, iteration, first and last phase. `bubbles`
+and `messages` have row, begin and end: when the rank is in no iteration, and when a message of it is under way.
+Messages are None if hosts have several ranks. Ranks and iterations may be some of all.
+"""
+
+
 class Placed(TypedDict):
     """A node of a network, and where it is drawn."""
 
@@ -252,6 +292,7 @@ class Drawn(Curves, total=False):
     """What is drawn of a run, or of all its seeds."""
 
     network: OverTime | None
+    timelines: list[Timeline]
 
 
 class RunData(Numbers, Drawn, total=False):

@@ -33,6 +33,7 @@ from backwater.show import (
     programs,
     seeds,
     series,
+    timeline,
 )
 from backwater.show.failures import Failures
 from backwater.show.names import named
@@ -62,6 +63,7 @@ SCRIPTS = (
         "winners",
         "links",
         "collectives",
+        "timeline",
         "slowdown",
     ),
     "programs",
@@ -304,11 +306,13 @@ def runs_data(opened: list[Results]) -> Iterator[RunData]:
         groups.setdefault(without_seed(name, run.params), []).append(run)
     firsts = {members[0].path: members for members in groups.values()}
     recorded = sum(network.is_recorded(members[0]) for members in groups.values())
+    working = sum(bool(members[0].summary.get("jobs")) for members in groups.values())
     explained = sum("waits" in run.tables for _, run in labelled)
     for name, run in labelled:
         drawn: Drawn = {}
         if members := firsts.get(run.path):
-            drawn = {**curves(members), "network": network.over_time(run, recorded)}
+            of_time: Drawn = {"network": network.over_time(run, recorded), "timelines": timeline.of_run(run, working)}
+            drawn = {**curves(members), **of_time}
         yield {
             **numbers(name, run, speed),
             "left_out": run.path in undrawn,

@@ -1,7 +1,7 @@
 // Collectives and jobs: how long an iteration takes, where its time goes, which rank is last, and the bandwidth that comes to.
 // What a rank does in an iteration: key, name, and colour. Each instant is one of these.
 const PARTS = [["compute", "computes", "--c2"], ["exposed", "exposed communication", "--c1"], ["other", "in other iterations only", "--rule"], ["bubble", "bubble", "--c4"]];
-const partKeys = (parts = PARTS) => el("ul", { class: "keys" }, ...parts.map(([, name, tint]) => el("li", {}, el("span", { class: "square", style: `background: var(${tint})`, "aria-hidden": "true" }), name)));
+const partKeys = (parts = PARTS) => el("ul", { class: "keys" }, ...parts.map(([, name, tint, opacity = 1]) => el("li", {}, el("span", { class: "square", style: `background: var(${tint}); opacity: ${opacity}`, "aria-hidden": "true" }), name)));
 
 const collectives = () => {
   const known = drawn(runs).flatMap((run) => (run.collectives ?? []).map((one) => ({ ...one, run })));
