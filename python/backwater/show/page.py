@@ -99,6 +99,52 @@ class Hot(TypedDict):
     next_use: float | None
 
 
+class Held(TypedDict):
+    """A port that is held, or those of all hosts that one switch holds."""
+
+    node: str
+    by: str
+    number: int
+    held: float
+    """How much is held at a time: ports (PFC), queues (BFC) or flows (FlowSail)."""
+    host: bool
+    parent: int | None
+    """Place of the port that it waits for; None if that is the root, or not known in a cycle."""
+
+
+class PauseTree(TypedDict):
+    """Pauses with one root over some time. Times are seconds."""
+
+    node: str
+    towards: str
+    """The node that the root port leads to."""
+    cycle: bool
+    """Whether pauses wait for one another. Then a port of the cycle stands for the root."""
+    begin: float
+    end: float
+    depth: int
+    """Links from the root to the farthest held port: at most."""
+    fan_out: int
+    """Ports that the root node holds at once: at most."""
+    hosts: int
+    switches: int
+    queue: int
+    held: float
+    """Time that ports were held, all together."""
+    at: float
+    """Begin of the period in which it has most ports."""
+    ports: list[Held]
+    """Those that were held then; none of a tree that has no picture."""
+
+
+class PauseTrees(TypedDict):
+    """Trees of pauses of a run, the largest first."""
+
+    number: int
+    period: float
+    trees: list[PauseTree]
+
+
 class Measured(TypedDict):
     """A value with its interval."""
 
@@ -293,6 +339,7 @@ class Drawn(Curves, total=False):
 
     network: OverTime | None
     timelines: list[Timeline]
+    pause_trees: PauseTrees | None
 
 
 class RunData(Numbers, Drawn, total=False):

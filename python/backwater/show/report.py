@@ -30,6 +30,7 @@ from backwater.show import (
     iterations,
     links,
     network,
+    pause_trees,
     programs,
     seeds,
     series,
@@ -67,7 +68,7 @@ SCRIPTS = (
         "slowdown",
     ),
     "programs",
-    *("flows", "network", "curves", "ports", "details", "report"),
+    *("flows", "network", "pause-trees", "curves", "ports", "details", "report"),
 )
 """The page's own scripts in order; each sees the names of those before it, and the last one puts the page together."""
 STATIC = Path(__file__).parent / "static"
@@ -311,8 +312,12 @@ def runs_data(opened: list[Results]) -> Iterator[RunData]:
     for name, run in labelled:
         drawn: Drawn = {}
         if members := firsts.get(run.path):
-            of_time: Drawn = {"network": network.over_time(run, recorded), "timelines": timeline.of_run(run, working)}
-            drawn = {**curves(members), **of_time}
+            of_first: Drawn = {
+                "network": network.over_time(run, recorded),
+                "timelines": timeline.of_run(run, working),
+                "pause_trees": pause_trees.of_run(run),
+            }
+            drawn = {**curves(members), **of_first}
         yield {
             **numbers(name, run, speed),
             "left_out": run.path in undrawn,

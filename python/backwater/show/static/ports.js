@@ -16,7 +16,8 @@ const pauses = () => {
       others.length ? el("p", { class: "note" }, `0 for ${others.map(nameOf).join(", ")}.`) : null);
   };
   const charts = kinds.map(chart).filter(Boolean);
-  return section("pauses", "Pause time", { note: "How long neighbours paused egress ports. A share of queues is not comparable with a share of ports, so each has its own scale." },
+  const hint = charts.length && !runs.some((run) => run.pause_trees) ? " If links are recorded (measure.links), the page shows where pauses begin and how far they reach." : "";
+  return section("pauses", "Pause time", { note: `How long neighbours paused egress ports. A share of queues is not comparable with a share of ports, so each has its own scale.${hint}` },
     charts.length ? el("div", { class: "pair" }, ...charts) : el("p", {}, `No port and no queue was paused in ${drawn(runs).map(nameOf).join(", ")}.`),
     el("details", {}, el("summary", {}, "By kind of port"), table(
       [{ name: "run", text: true }, { name: "ports", text: true }, { name: "PFC, mean" }, { name: "PFC, worst" }, { name: "PFC pauses" },

@@ -20,7 +20,7 @@ const showPoint = () => {
     const flows = [slowdown(explained), explained?.node], links = [hotLinks(), collectives(), timelines()];
     atPoint.replaceChildren(...[
       // Of a page that compares nothing, slowdown is the first chart.
-      ...(body.querySelector("#panels, #winners") ? [...links, ...flows] : [...flows, ...links]), networkOverTime(),
+      ...(body.querySelector("#panels, #winners") ? [...links, ...flows] : [...flows, ...links]), networkOverTime(), pauseTrees(),
       el("div", { class: "pair" }, ...[...distributions(), pauses(), utilisation()].filter(Boolean)), moreOfQueues(),
       drops(), overview(), claims(), configuration(), rerun()].filter(Boolean));
   }
