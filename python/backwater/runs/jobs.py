@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from backwater.common.arrays import Array, Floats, Integers, np, pc
 from backwater.common.quantities import as_number
 from backwater.runs.run import Run
+from backwater.runs.tables import codes
 
 if TYPE_CHECKING:
     from backwater.scenario.typed import Collective, Job
@@ -212,19 +213,21 @@ def of_run(run: Run) -> list[Work]:
     table = run.table("phases")
     found = []
     for workload, summary in zip(workloads, summaries, strict=True):
-        mine = table.filter(pc.equal(table["class"], workload["class"])).combine_chunks()
-        hosts = dict(zip(mine["rank"].to_pylist(), mine["host"].to_pylist(), strict=True))
-        ranks = sorted(hosts)
-        phases = list(dict.fromkeys(mine["phase"].to_pylist()))
-        places = {name: i for i, name in enumerate(phases)}
+        mine = table.filter(pc.equal(table["class"], workload["class"]))
+        ranks, first = np.unique(mine["rank"].to_numpy(), return_index=True)
+        names, host = codes(mine["host"])
+        phases, phase = codes(mine["phase"])
+        used, phase = np.unique(phase, return_inverse=True)
         columns = [
             np.searchsorted(ranks, mine["rank"].to_numpy()),
             mine["iteration"].to_numpy(),
-            np.array([places[name] for name in mine["phase"].to_pylist()], np.int64),
+            phase,
             *(pc.fill_null(mine[name], -1).to_numpy() for name in ("begin_ps", "end_ps", "compute_ps", "sent_bytes")),
         ]
         rows = in_order(columns)
-        found.append(Work(workload, summary["iterations"], ranks, [hosts[one] for one in ranks], phases, rows))
+        hosts = [names[i] for i in host[first].tolist()]
+        known = [phases[i] for i in used.tolist()]
+        found.append(Work(workload, summary["iterations"], ranks.tolist(), hosts, known, rows))
     return found
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypedDict
 
 from backwater import _core
 from backwater.common import suggest
-from backwater.common.arrays import np, pa, pq
+from backwater.common.arrays import Array, np, pa, pq
 
 SCHEMA_VERSION = "2"
 ROWS_PER_GROUP = 1 << 18  # 60 bytes a flow: 16 MB at a time.
@@ -190,6 +190,13 @@ def to_arrow(kind: str, data: bytes, categories: pa.Array | None) -> pa.Array:
     else:
         return pa.array(values.astype(arrow_type(kind).to_pandas_dtype()))
     return pa.array(values, mask=null if null.any() else None)
+
+
+def codes(column: pa.ChunkedArray) -> tuple[list[str], Array]:
+    """Returns the values of a column of text, and the place of each row's value among them."""
+    whole = column.unify_dictionaries().combine_chunks()
+    array = whole if isinstance(whole, pa.Array) else whole.chunk(0)
+    return array.dictionary.to_pylist(), array.indices.to_numpy()
 
 
 @cache

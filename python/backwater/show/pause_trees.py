@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from backwater.common.arrays import Array, Integers, np
+from backwater.common.arrays import Array, Integers, np, pa
 from backwater.common.quantities import as_number
 from backwater.runs.run import Run
+from backwater.runs.tables import codes
 from backwater.show.network import hosts_of, is_recorded
 from backwater.show.page import Held, PauseTree, PauseTrees
 
@@ -108,17 +109,26 @@ def links_of(run: Run) -> Links:
     table, ports = run.table("links"), run.table("ports")
     ends = list(zip(ports["node"].to_pylist(), ports["peer"].to_pylist(), strict=True))
     names = list(dict.fromkeys(node for node, _ in ends))
-    number, place = {name: i for i, name in enumerate(names)}, {both: i for i, both in enumerate(ends)}
+    number = {name: i for i, name in enumerate(names)}
     hosts = hosts_of(run)
     is_host = np.array([name in hosts for name in names], bool)
     node, peer = (np.array([number[both[i]] for both in ends], np.int64) for i in (0, 1))
-    port = [place[both] for both in zip(table["node"].to_pylist(), table["peer"].to_pylist(), strict=True)]
+    key = node * len(names) + peer
+    by_key = np.argsort(key)
+    wanted = numbers(table["node"], number) * len(names) + numbers(table["peer"], number)
+    port = by_key[np.searchsorted(key[by_key], wanted)]
     length = round(1e12 * as_number(run.scenario["measure"]["links"], "measure.links"))
     period = -(-table["time_ps"].to_numpy() // length) - 1
     order = np.argsort(period, kind="stable")
-    columns = (period, np.array(port, np.int64), *(table[name].to_numpy() for name in MEASURED))
+    columns = (period, port, *(table[name].to_numpy() for name in MEASURED))
     rows = [column[order].astype(np.int64) for column in columns]
     return Links(names, is_host, node, peer, turns(node, peer, is_host), length, *rows)
+
+
+def numbers(column: pa.ChunkedArray, number: dict[str, int]) -> Integers:
+    """Returns the number of each row's name."""
+    names, code = codes(column)
+    return np.array([number.get(name, -1) for name in names], np.int64)[code]
 
 
 MEASURED = ("sent_bytes", "queued_bytes", "paused_ps")
