@@ -8,29 +8,40 @@ const collectives = () => {
   if (known.length === 0) return null;
   const several = unique(known.map((one) => one.class)).length > 1;
   const name = (one) => nameOf(one.run) + (several ? `, ${one.class}` : "");
-  const within = (measured) => (measured ? { show: [seconds(measured.value), interval(measured.bounds) ? el("small", {}, ` ${measured.bounds.map((v) => seconds(v)).join(" to ")}`) : null] } : "–");
+  // An interval that reads as the value does says nothing. Those of percentiles are titles, for room.
+  const wide = (measured) => interval(measured.bounds) && measured.bounds.some((v) => seconds(v) !== seconds(measured.value)) ? measured.bounds.map((v) => seconds(v)).join(" to ") : null;
+  const within = (measured) => (measured ? { show: [seconds(measured.value), wide(measured) ? el("small", {}, ` ${wide(measured)}`) : null] } : "–");
+  const percentile = (measured) => (measured ? { show: seconds(measured.value), title: wide(measured) ?? undefined } : "–");
   const any = (key) => known.some((one) => one[key]);
   const columns = [
     ["run", (one) => ({ show: [swatch(lineOf(one.run)), name(one)], class: "whole" }), true],
-    ["pattern", (one) => `${one.pattern}, ${one.ranks} ranks`, true],
+    ["pattern", (one) => one.pattern, true],
+    ["ranks", (one) => whole(one.ranks)],
     ["iterations", (one) => (one.ended < one.iterations ? `${whole(one.ended)} of ${whole(one.iterations)}` : whole(one.iterations))],
     ["completion", (one) => (one.completion ? within(one.completion) : "not complete")],
     ["time per iteration", (one) => within(one.mean)],
-    ...["p50", "p95", "p99"].filter(any).map((key) => [key, (one) => within(one[key])]),
+    ...["p50", "p95", "p99"].filter(any).map((key) => [key, (one) => percentile(one[key])]),
     ["longest", (one) => (one.slowest === null ? "–" : seconds(one.slowest))],
-    ["slowest rank", (one) => (one.last ? `${one.last.host}, last in ${one.last.times} of ${one.last.of}` : "–"), true],
-    ["behind", (one) => (one.last ? seconds(one.last.behind) : "–")],
-    ...[["alg", "algorithm bandwidth"], ["bus", "bus bandwidth"]].filter(([key]) => any(key)).map(([key, title]) => [title, (one) => (one[key] === null ? "–" : bits(one[key]))]),
+    ...[["alg", "algbw"], ["bus", "busbw"]].filter(([key]) => any(key)).map(([key, title]) => [title, (one) => (one[key] === null ? "–" : bits(one[key]))]),
   ];
   const drawable = known.filter((one) => one.times.length > 1);
   const chart = () => plot("collectives", "Time per iteration, a line per run", (holder) => lineChart("collectives", holder,
     drawable.map((one, index) => ({ name: name(one), index: several ? index : lineOf(one.run), x: one.times.map((_, i) => i + 1), y: one.times })),
     { label: "iteration", format: (v) => (Number.isInteger(v) ? whole(v) : ""), name: whole }, { label: "time per iteration", format: seconds, range: (u, low, high) => [0, (high || 1) * 1.05] }, { points: drawable[0].times.length <= 64, height: 240 }));
   return section("collectives", "Collectives and jobs", { better: LOWER,
-    note: "Time per iteration is counted from the end of one iteration to the end of the next. An iteration ends when its last rank has ended it. The slowest rank is the one that is most often last alone; behind is how much later than the median rank it ends then, on average. Bandwidths are as in nccl-tests, and computation counts as time." },
+    note: "Time per iteration is counted from the end of one iteration to the end of the next. An iteration ends when its last rank has ended it. Algbw and busbw are the bandwidths of nccl-tests, and computation counts as time." },
     table(columns.map(([title, , text]) => ({ name: title, text })), known.map((one) => columns.map(([, read]) => read(one))), "Collectives and jobs"),
     drawable.length ? chart() : null,
-    ...timeOfRanks(known, name));
+    ...timeOfRanks(known, name), ...slowestRanks(known, name));
+};
+
+// Which rank the others wait for.
+const slowestRanks = (known, name) => {
+  const told = known.filter((one) => one.last);
+  return told.length === 0 ? [] : [el("h3", {}, "Which rank is last"),
+    el("p", { class: "note" }, "The slowest rank is the one that is most often last alone. Behind is how much later than the median rank it ends then, on average."),
+    table([{ name: "run", text: true }, { name: "slowest rank", text: true }, { name: "last in" }, { name: "behind" }],
+      told.map((one) => [{ show: [swatch(lineOf(one.run)), name(one)], class: "whole" }, one.last.host, `${one.last.times} of ${one.last.of} iterations`, seconds(one.last.behind)]), "Which rank is last")];
 };
 
 // Where the time of an iteration goes: a bar for each run, as long as its iteration.
