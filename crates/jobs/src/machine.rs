@@ -571,7 +571,7 @@ impl Run<'_> {
         self.note_began(stream, op);
         let time = match operation.work {
             Work::Calc(time) => {
-                self.rank.spans.on_computing(self.now);
+                self.rank.spans.on_computing(operation.phase, self.now);
                 time
             }
             Work::Recv { .. } => unreachable!("receives occupy no stream before their message has come"),

@@ -16,7 +16,7 @@ pub struct Span {
     /// When its last operation ended; [`Instant::NEVER`] if one has not.
     pub end: Instant,
     /// Time in which it computed on at least one stream. Time of computations of two phases at once belongs to that
-    /// which ends first.
+    /// whose computation began first. So it is within the span, and no time counts twice.
     pub compute: Duration,
     /// Payload that it handed to the NIC, bytes.
     pub sent: u64,
@@ -29,8 +29,9 @@ pub(crate) struct Spans {
     open: Vec<Open>,
     /// Place of the phase that was last asked for.
     last: usize,
-    /// Computations that run, and since when none has ended or begun.
-    computing: u32,
+    /// Phases of the computations that run, in the order in which these began, and since when the first has run alone or
+    /// as the first.
+    computing: Vec<u32>,
     since: Instant,
 }
 
@@ -60,20 +61,21 @@ impl Spans {
         self.of(phase, now).under_way += 1;
     }
 
-    /// A computation has begun.
-    pub(crate) fn on_computing(&mut self, now: Instant) {
-        if self.computing == 0 {
+    /// A computation of a phase has begun.
+    pub(crate) fn on_computing(&mut self, phase: u32, now: Instant) {
+        if self.computing.is_empty() {
             self.since = now;
         }
-        self.computing += 1;
+        self.computing.push(phase);
     }
 
     /// A computation of a phase has ended.
     pub(crate) fn on_computed(&mut self, phase: u32, now: Instant) {
-        let time = now.since(self.since);
+        let first = self.computing[0];
+        self.of(first, now).span.compute.0 += now.since(self.since).0;
         self.since = now;
-        self.computing -= 1;
-        self.of(phase, now).span.compute.0 += time.0;
+        let ended = self.computing.iter().position(|other| *other == phase).expect("it began");
+        self.computing.remove(ended);
     }
 
     /// A message of a phase was handed to the NIC.
@@ -111,7 +113,7 @@ mod tests {
         let mut spans = Spans::default();
         for (phase, at) in [(4, 10), (2, 20)] {
             spans.on_ready(phase, Instant(at));
-            spans.on_computing(Instant(at));
+            spans.on_computing(phase, Instant(at));
         }
         for (phase, at) in [(4, 50), (2, 70)] {
             spans.on_computed(phase, Instant(at));
@@ -128,5 +130,22 @@ mod tests {
             Span { repetition: 3, phase, rank: 9, begin, end, compute, sent }
         };
         assert_eq!(all, [span(4, [10, 50], 40, 0), span(2, [20, 70], 20, 100), span(7, [80, u64::MAX], 0, 0)]);
+    }
+    /// A computation of one phase runs within one of another phase. All of its time belongs to the other.
+    #[test]
+    fn compute_is_within_its_span() {
+        let mut spans = Spans::default();
+        for (phase, at) in [(1, 0), (2, 30)] {
+            spans.on_ready(phase, Instant(at));
+            spans.on_computing(phase, Instant(at));
+        }
+        for (phase, at) in [(2, 40), (1, 100)] {
+            spans.on_computed(phase, Instant(at));
+            spans.on_ended(phase, Instant(at));
+        }
+        let mut all = Vec::new();
+        spans.take(|_| true, 0, 0, &mut all);
+        let times: Vec<_> = all.iter().map(|span| (span.phase, span.end.0 - span.begin.0, span.compute.0)).collect();
+        assert_eq!(times, [(1, 100, 100), (2, 10, 0)]);
     }
 }
