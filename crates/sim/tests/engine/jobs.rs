@@ -298,40 +298,48 @@ fn steps_fill_iterations(outcome: &Outcome, case: u64) {
     assert!(iterations.next().is_none());
 }
 
-/// Random jobs, placed at random, two at once and with losses, end with the same digests on any number of threads.
+/// Two random jobs at once, placed at random and with losses, end with the same digests on any number of threads.
+fn pair_of_random_jobs(case: u64) {
+    let mut rng = Stream::new(case, 7, 7);
+    let mut keys = |skip: u32| {
+        let mut pick = |of: &[&'static str]| of[rng.next_u32() as usize % of.len()];
+        let overheads = pick(&["", "overheads = { message = \"300 ns\", gap = \"200 ns\", latency = \"1 us\" }\n"]);
+        let (placement, iterations) = (pick(&["packed", "strided", "random"]), pick(&["1", "3"]));
+        let (each, pairs) = (pick(&["1", "2"]), pick(&["", "queue_pairs = 3\n"]));
+        format!(
+            "placement = \"{placement}\"\nskip = {skip}\niterations = {iterations}\nranks_per_host = {each}\n{pairs}{overheads}local = {{ latency = \"200 ns\", rate = \"400 Gbps\" }}"
+        )
+    };
+    let (first, second) = (keys(0), keys(4));
+    let (one, two) = (random(&mut rng, 4), random(&mut rng, 4));
+    let second = job("goal", &two, &second).replace("class = \"collective\"", "class = \"second\"");
+    let scheme = SCHEMES[case as usize % SCHEMES.len()];
+    let lossy = if scheme.contains('@') { "" } else { LOSSY };
+    let mut scenario = clos(scheme, &format!("{}{second}{lossy}", job("goal", &one, &first)));
+    let digest = |scenario: &Scenario, threads| Simulation::new(scenario, threads).run(&Watch::default());
+    let outcome = digest(&scenario, 1);
+    let jobs = &summary(&outcome)["jobs"];
+    for job in jobs.as_array().expect("two jobs") {
+        assert_eq!((&job["ended"], &job["waiting"]), (&job["iterations"], &0.into()), "case {case}: {job}");
+    }
+    steps_fill_iterations(&outcome, case);
+    for threads in [2, 7] {
+        let other = digest(&scenario, threads);
+        assert_eq!((&outcome.digest, &outcome.progress), (&other.digest, &other.progress), "case {case}, {scheme}");
+    }
+    scenario.run.window = Some(Duration(84_000));
+    assert_eq!(outcome.digest, digest(&scenario, 2).digest, "case {case}, {scheme}, other windows");
+}
+
 #[test]
 fn random_jobs_do_not_depend_on_threads() {
-    for case in 0..40 {
-        let mut rng = Stream::new(case, 7, 7);
-        let mut keys = |skip: u32| {
-            let mut pick = |of: &[&'static str]| of[rng.next_u32() as usize % of.len()];
-            let overheads = pick(&["", "overheads = { message = \"300 ns\", gap = \"200 ns\", latency = \"1 us\" }\n"]);
-            let (placement, iterations) = (pick(&["packed", "strided", "random"]), pick(&["1", "3"]));
-            let (each, pairs) = (pick(&["1", "2"]), pick(&["", "queue_pairs = 3\n"]));
-            format!(
-                "placement = \"{placement}\"\nskip = {skip}\niterations = {iterations}\nranks_per_host = {each}\n{pairs}{overheads}local = {{ latency = \"200 ns\", rate = \"400 Gbps\" }}"
-            )
-        };
-        let (first, second) = (keys(0), keys(4));
-        let (one, two) = (random(&mut rng, 4), random(&mut rng, 4));
-        let second = job("goal", &two, &second).replace("class = \"collective\"", "class = \"second\"");
-        let scheme = SCHEMES[case as usize % SCHEMES.len()];
-        let lossy = if scheme.contains('@') { "" } else { LOSSY };
-        let mut scenario = clos(scheme, &format!("{}{second}{lossy}", job("goal", &one, &first)));
-        let digest = |scenario: &Scenario, threads| Simulation::new(scenario, threads).run(&Watch::default());
-        let outcome = digest(&scenario, 1);
-        let jobs = &summary(&outcome)["jobs"];
-        for job in jobs.as_array().expect("two jobs") {
-            assert_eq!((&job["ended"], &job["waiting"]), (&job["iterations"], &0.into()), "case {case}: {job}");
-        }
-        steps_fill_iterations(&outcome, case);
-        for threads in [2, 4] {
-            let other = digest(&scenario, threads);
-            assert_eq!((&outcome.digest, &outcome.progress), (&other.digest, &other.progress), "case {case}, {scheme}");
-        }
-        scenario.run.window = Some(Duration(84_000));
-        assert_eq!(outcome.digest, digest(&scenario, 2).digest, "case {case}, {scheme}, other windows");
-    }
+    (0..40).for_each(pair_of_random_jobs);
+}
+
+#[test]
+#[ignore = "10,000 jobs: some minutes"]
+fn ten_thousand_random_jobs_do_not_depend_on_threads() {
+    (40..5040).for_each(pair_of_random_jobs);
 }
 
 #[test]
