@@ -140,6 +140,11 @@ impl Traffic {
         self.sources.iter().flat_map(|source| &source.head).map(|a| a.at).min().unwrap_or(Instant::NEVER)
     }
 
+    /// Whether a rank of a job has yet to be woken for the first time, or to send its first message.
+    pub fn has_closed_loop_arrivals(&self) -> bool {
+        self.sources.iter().flat_map(|source| &source.head).any(|arrival| arrival.own.is_some())
+    }
+
     /// Returns the next flow if it arrives before `end`.
     #[inline]
     pub fn next_before(&mut self, end: Instant) -> Option<Flow> {

@@ -87,6 +87,8 @@ struct Post {
     started: AtomicU64,
     finished: AtomicU64,
     packet_hops: AtomicU64,
+    /// Wakes of ranks that are still to come.
+    wakes: AtomicU64,
 }
 
 /// State shared by all threads. Messages are double-buffered: a thread may be one window ahead of another, never two.
@@ -145,6 +147,8 @@ struct Worker<'a> {
     counted: u64,
     /// Closed-loop flows that started in this partition.
     started: u64,
+    /// Wakes of ranks of jobs in this partition that are still to come.
+    wakes: u64,
     /// Counted flows that finished in this partition.
     counted_finished: u64,
     /// Flows that finished in this partition.
@@ -175,6 +179,7 @@ impl<'a> Worker<'a> {
             counted_flows: u32::MAX..u32::MAX,
             counted: closed_loop_flows.into(),
             started: 0,
+            wakes: 0,
             counted_finished: 0,
             finished: 0,
             stall_detector: StallDetector::default(),
@@ -187,10 +192,13 @@ impl<'a> Worker<'a> {
         let (results, counted_flows) = (&mut self.results, &self.counted_flows);
         let (counted_finished, all_finished) = (&mut self.counted_finished, &mut self.finished);
         let (traffic, started, cap) = (&mut self.traffic, &mut self.started, self.timing.cap);
+        let (mut asked, mut woken) = (0, 0);
         let closed_loop_flows = traffic.closed_loop_flows();
         let mut begin = |results: &mut PartitionResults, starts: &mut Starts, next: Flow| {
             if next.at < cap {
-                if !next.is_wake() {
+                if next.is_wake() {
+                    asked += 1;
+                } else {
                     results.started[next.id as usize] = next.at;
                     *started += 1;
                 }
@@ -215,10 +223,13 @@ impl<'a> Worker<'a> {
                 }
             }
             Finished::Woke { wake, starts } => {
+                woken += 1;
                 traffic.on_wake(wake, now, |next| begin(results, starts, next));
             }
         };
         self.nodes.run_window(end, &mut record);
+        self.wakes += asked;
+        self.wakes -= woken;
     }
 
     fn run(mut self) -> (Box<dyn Partition>, PartitionResults) {
@@ -310,6 +321,7 @@ impl<'a> Worker<'a> {
             let here = self.nodes.has_host(flow.src);
             if flow.is_wake() {
                 if here {
+                    self.wakes += 1;
                     self.nodes.announce(flow);
                 }
                 continue;
@@ -357,6 +369,8 @@ impl<'a> Worker<'a> {
         post.started.store(self.started, Ordering::Relaxed);
         post.finished.store(self.finished, Ordering::Relaxed);
         post.packet_hops.store(self.nodes.packet_hops(), Ordering::Relaxed);
+        let wakes = self.wakes + u64::from(self.traffic.has_closed_loop_arrivals());
+        post.wakes.store(wakes, Ordering::Relaxed);
         if me == 0 {
             shared.stop[parity].store(shared.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -366,7 +380,8 @@ impl<'a> Worker<'a> {
         self.in_turn(false, |worker| worker.nodes.take_over(parity, end));
         let sum = |field: fn(&Post) -> &AtomicU64| posts.iter().map(|p| field(p).load(Ordering::Relaxed)).sum();
         let next = posts.iter().map(|p| p.next.load(Ordering::Relaxed)).min().map_or(Instant::NEVER, Instant);
-        let all = NetworkState { next, counted_finished: sum(|p| &p.counted_finished), started: sum(|p| &p.started) };
+        let [counted_finished, started, wakes] = [sum(|p| &p.counted_finished), sum(|p| &p.started), sum(|p| &p.wakes)];
+        let all = NetworkState { next, counted_finished, started, wakes };
         if me == 0 {
             self.report(end, sum(|p| &p.finished), sum(|p| &p.packet_hops), &all);
         }
@@ -467,7 +482,8 @@ impl<'a> Worker<'a> {
     }
 
     fn is_over(&self, now: Instant, all: NetworkState) -> bool {
-        let done = all.counted_finished == self.counted || all.next == Instant::NEVER;
+        // Ranks may compute, or send to others on their host, when all flows have finished.
+        let done = all.counted_finished == self.counted && all.wakes == 0 || all.next == Instant::NEVER;
         now >= self.timing.cap || (now >= self.timing.until && done)
     }
 }
@@ -480,4 +496,6 @@ struct NetworkState {
     counted_finished: u64,
     /// Closed-loop flows that started.
     started: u64,
+    /// Wakes of ranks that are still to come.
+    wakes: u64,
 }

@@ -214,6 +214,21 @@ fn a_large_message_waits_for_its_receive() {
     assert_eq!(summary(&outcome)["jobs"][0]["iteration_ps"], 10_000_000 + control + 64 * 80 + data + ack);
 }
 
+/// A run goes on while ranks compute, also if no message is left, or there was none.
+#[test]
+fn a_run_does_not_end_before_its_last_computation() {
+    for text in [
+        "num_ranks 2\nrank 0 {\ns: send 1b to 1\n}\nrank 1 {\nr: recv 1b from 0\nc: calc 3000000\nc requires r\n}\n",
+        "num_ranks 1\nrank 0 {\ncalc 3000000\n}\n",
+    ] {
+        for (scheme, threads) in [("bfc", 1), ("bfc", 2), ("dctcp@hpcc-sim", 1)] {
+            let outcome = Simulation::new(&clos(scheme, &job("goal", text, "")), threads).run(&Watch::default());
+            assert_eq!(summary(&outcome)["jobs"][0]["ended"], 1, "{scheme}");
+            assert!((3_000_000_000..3_020_000_000).contains(&outcome.ended.0), "{:?}", outcome.ended);
+        }
+    }
+}
+
 /// Two ranks that first receive and then send wait for one another. The run ends, and says who waits for whom.
 #[test]
 fn a_job_that_cannot_go_on_ends_and_says_who_waits() {
