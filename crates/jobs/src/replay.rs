@@ -21,9 +21,12 @@ pub struct Times<'a> {
     pub acknowledged: &'a [Instant],
 }
 
-/// The times are not those of the job.
+/// The times are not those of the job. Or a rank woke when a message arrived, and which came first matters: engines
+/// differ in this, and some do not always do the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("message {number} of the job starts at {found} ps and not at {expected} ps: this is another run")]
+#[error(
+    "message {number} of the job starts at {found} ps and not at {expected} ps: this is another run, or what a rank did at one instant has another order"
+)]
 pub struct OtherRun {
     /// Number of the message.
     pub number: u32,

@@ -11,7 +11,7 @@ use backwater_traffic::{FlowKeys, Traffic};
 use backwater_types::{Duration, Instant};
 
 /// Number of messages of a job that are sent; the rest is extrapolated.
-const MESSAGES: u32 = 1_000_000;
+const MESSAGES: u32 = 100_000;
 
 /// Returns when the last job ends; `None` without jobs.
 pub(crate) fn end_of_jobs(scenario: &Scenario, graph: &Graph, ideal: &Ideal, traffic: &Traffic) -> Option<Instant> {

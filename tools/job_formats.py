@@ -1,0 +1,51 @@
+"""Writes `docs/job-formats.md` from the documentation of the readers: `python tools/job_formats.py FILE`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+READERS = ROOT / "crates/jobs/src"
+HEAD = """# Files of training jobs
+
+This page says for each format what is read, what is read otherwise than by the program that it comes from, and what is refused. An error names the
+file, the line or byte, the value, and what was expected. [Run your training job](guides/training-job.md) says how to bring a file in, and [Training
+jobs beside other simulators](jobs.md) what the results were compared with.
+
+This page is generated from the documentation of the readers (`make formats`).
+"""
+SECTIONS = {
+    "GOAL, text": ["goal/text.rs"],
+    "GOAL, binary": ["goal/binary.rs"],
+    "CSV of dependent messages": ["csv/read.rs"],
+    "Connection matrices of htsim": ["htsim/matrix.rs", "htsim/job.rs"],
+    "Fat trees of htsim": ["htsim/fat_tree.rs"],
+    "Text workloads of SimAI and ASTRA-sim": ["simai/text.rs", "simai/policy.rs", "simai/groups.rs", "simai/plan.rs"],
+    "Execution traces of Chakra": ["chakra/node.rs", "chakra/groups.rs", "chakra/job.rs"],
+}
+"""Headings, and the modules whose documentation stands below each."""
+LINK = re.compile(r"\[(`[^`]*`)\](?:\([^)]*\))?")
+
+
+def page() -> str:
+    """Returns the page."""
+    parts = [HEAD.rstrip()]
+    for heading, files in SECTIONS.items():
+        parts += [f"## {heading}", *(documentation(READERS / file) for file in files)]
+    return "\n\n".join(parts)
+
+
+def documentation(path: Path) -> str:
+    """Returns the documentation of a module, without its first sentence where that only names the module."""
+    lines = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("//!"):
+            break
+        lines.append(line[3:].removeprefix(" ").rstrip())
+    return LINK.sub(r"\1", "\n".join(lines)).strip()
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(page() + "\n", encoding="utf-8")
