@@ -46,6 +46,19 @@ def test_what_is_imported_runs_to_its_end(cli: Cli, tmp_path: Path, name: str) -
         assert all(begin + compute <= end for begin, end, compute in spans)
 
 
+def test_a_whole_model_is_divided_among_stages(cli: Cli, tmp_path: Path) -> None:
+    """Two stages of one rank each pass on 1000 B forward and backward, four times."""
+    row = "a -1 1000 NONE 0 1000 NONE 0 1000 NONE 0 0"
+    (tmp_path / "m.txt").write_text(f"DATA\n2\n{row}\n{row}\n")
+    words = ["--ranks", "2", "--stages", "2", "--microbatches", "4", "--stage-bytes", "1 KB", "--json"]
+    done = cli("import", "simai", tmp_path / "m.txt", *words, "-o", tmp_path / "m.toml")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert (facts["ranks"], facts["messages"], facts["bytes"]) == (2, 8, 8000)
+    model = tomllib.loads((tmp_path / "m.toml").read_text())["workload"][0]["model"]
+    assert model == {"ranks": 2, "stages": 2, "microbatches": 4, "stage_bytes": "1000 B"}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -65,6 +78,11 @@ def test_what_is_imported_runs_to_its_end(cli: Cli, tmp_path: Path, name: str) -
             "leaf_spine_tiny.topo: has 32 hosts; the job needs 1024",
         ),
         (["simai", JOBS / "all_reduce.txt"], "all_reduce.txt: does not say all_gpus: expected the number of ranks"),
+        (
+            ["simai", JOBS / "microAllReduce.txt", "--stages", "3"],
+            "microAllReduce.txt: 8 ranks are not divided by groups of 8 and 3 stages: expected a multiple of 24",
+        ),
+        (["simai", JOBS / "microAllReduce.txt", "--stage-bytes", "much"], "--stage-bytes"),
         (["chakra", JOBS / "astra" / "none"], "none: there is no"),
     ],
 )

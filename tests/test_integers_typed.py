@@ -32,6 +32,9 @@ ENDS = {
     "--shrink": (1, 2**20),
     "--virtual-stages": (1, 1024),
     "--channels": (1, 64),
+    "--first-dimension": (1, 2**20),
+    "--stages": (1, 2**20),
+    "--microbatches": (1, 2**16),
 }
 """Of options outside `plan`, whose messages name their range; None where what exists is the end."""
 WORDS = {
@@ -60,6 +63,8 @@ DEAR = {
     ("import simai", "--iterations"): 2,
     ("import simai", "--ranks"): 8,
     ("import simai", "--virtual-stages"): 1,
+    ("import simai", "--stages"): 1,
+    ("import simai", "--microbatches"): 1,
 }
 """The largest that is run here where it takes as many simulations; `check` takes the end itself."""
 

@@ -90,6 +90,12 @@ const SPLICES: &[&[u8]] = &[
     b"Oversubscribed 2\n",
     b"a b",
     b"a,0,1,8,",
+    b" checkpoints: 1 0",
+    b" checkpoint_initiates: 1 1",
+    b" pp: 2",
+    b"embedding_layer",
+    b"HYBRID_MODEL_DATA",
+    b"ALLTOALL_EP",
 ];
 
 const GOAL: &[&str] = &[
@@ -126,6 +132,14 @@ const MODELS: &[&str] = &[
     "HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: 2 pp: 2 ga: 2 all_gpus: 8 checkpoints: 0 checkpoint_initiates: 0 pp_comm 64\n3\n\
      norm -1 1 BROADCAST 64 1 NONE 0 1 REDUCESCATTER 96 100\nembedding_layer -1 5 ALLGATHER 64 5 REDUCESCATTER 64 5 NONE 0 1\n\
      embedding_layer -1 5 ALLTOALL_EP 64 5 ALLREDUCE 64 5 ALLREDUCE_DP_EP 64 1\n",
+    "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 4 checkpoints: 2 0 2 checkpoint_initiates: 2 3 1\n4\n\
+     a -1 1 ALLREDUCE 64 1 NONE 0 1 ALLGATHER 96 100\nb -1 5 ALLGATHER 64 5 REDUCESCATTER 64 5 NONE 0 1\n\
+     c -1 1 NONE 0 1 NONE 0 1 NONE 0 0\nd -1 1 ALLREDUCE 8 1 NONE 0 1 ALLREDUCE 9 1\n",
+    "HYBRID_CUSTOMIZED\n2\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 96 100 DATA\nb -1 5 ALLGATHER 64 5 ALLREDUCE 64 5 NONE 0 1 MODEL\n",
+    "HYBRID_DLRM DLRM_LAST_BOTTOM_LAYER: 1\n3\ne -1 1 ALLTOALL 64 1 ALLTOALL 64 1 NONE 0 9\n\
+     a -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 64 1\nb -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 64 1\n",
+    "DISTRIBUTED_INFERENCE all_gpus: 4\n1\na -1 1 ALLTOALL 64 1 NONE 0 1 NONE 0 9\n",
+    "HYBRID_DATA_MODEL\n1\na -1 1 ALLTOALL 64 1 ALLREDUCE 64 1 NONE 0 9\n",
 ];
 const TRACES: &[&[u8]] = &[
     include_bytes!("data/astra/all_reduce.0.et"),
@@ -242,8 +256,13 @@ fn model(text: &[u8]) -> bool {
     let Some(read) = legible(simai::read(&text, "m.txt")) else { return false };
     // Larger jobs may take more than an execution may.
     let small = read.ranks.is_none_or(|ranks| ranks <= 64);
-    let options = simai::Options { ranks: read.ranks.or(Some(8)), ..simai::Options::default() };
-    small && legible(simai::job(&read, options, "m.txt")).is_some()
+    let plain = simai::Options { ranks: read.ranks.or(Some(8)), ..simai::Options::default() };
+    let dimension = simai::Options { first_dimension: Some(4), ..plain };
+    let divided = simai::Options { stages: Some(2), parts: 2, microbatches: Some(4), ..plain };
+    // Any of these may be refused.
+    let taken =
+        [plain, dimension, divided].map(|options| small && legible(simai::job(&read, options, "m.txt")).is_some());
+    taken.contains(&true)
 }
 
 fn traces(file: &[u8]) -> bool {

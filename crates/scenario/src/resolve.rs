@@ -17,6 +17,8 @@ use crate::{presets, schema, structure};
 use backwater_jobs::Job;
 use backwater_jobs::collective::{Kind, algorithms};
 use backwater_jobs::job::RANKS_MAX;
+use backwater_jobs::op::BYTES_MAX;
+use backwater_jobs::simai::MICROBATCHES_MAX;
 
 /// Reads back a resolved scenario, as written to `scenario.json`.
 ///
@@ -138,7 +140,7 @@ fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Li
                     format: format.unwrap_or(JobFormat::Goal),
                     start_unit: *start_unit,
                     signal: signal.map(|signal| signal.0),
-                    model: model.clone(),
+                    model: (**model).clone(),
                     iterations: *iterations,
                 };
                 let job = read_job(document, i, (file, format, rows, source), reading, dir)?;
@@ -208,6 +210,10 @@ fn check_model(reading: &Reading, wrong: &dyn Fn(&str, String) -> Error) -> Resu
     }
     let only_simai = [
         ("model.ranks", model.ranks.is_some()),
+        ("model.first_dimension", model.first_dimension.is_some()),
+        ("model.stages", model.stages.is_some()),
+        ("model.microbatches", model.microbatches.is_some()),
+        ("model.stage_bytes", model.stage_bytes.is_some()),
         ("model.virtual_stages", model.virtual_stages != 1),
         ("model.shrink", model.shrink != 1),
     ];
@@ -222,6 +228,9 @@ fn check_model(reading: &Reading, wrong: &dyn Fn(&str, String) -> Error) -> Resu
     }
     let counts = [
         ("model.ranks", model.ranks.unwrap_or(1), RANKS_MAX),
+        ("model.first_dimension", model.first_dimension.unwrap_or(1), RANKS_MAX),
+        ("model.stages", model.stages.unwrap_or(1), RANKS_MAX),
+        ("model.microbatches", model.microbatches.unwrap_or(1), MICROBATCHES_MAX),
         ("model.channels", model.channels.into(), 64),
         ("model.virtual_stages", model.virtual_stages, 1 << 10),
         ("model.shrink", model.shrink, 1 << 20),
@@ -231,6 +240,9 @@ fn check_model(reading: &Reading, wrong: &dyn Fn(&str, String) -> Error) -> Resu
         if !(1..=most).contains(&count) {
             return Err(wrong(field, format!("expected 1 to {most}")));
         }
+    }
+    if model.stage_bytes.is_some_and(|bytes| !(1..=BYTES_MAX).contains(&bytes.0)) {
+        return Err(wrong("model.stage_bytes", "expected 1 B to 128 GiB".into()));
     }
     let known = algorithms(Kind::AllReduce).contains(&algorithm_of(Kind::AllReduce, Some(model.all_reduce)));
     if !known {

@@ -2593,6 +2593,35 @@ fn flow_lists_of_ones_own() {
 }
 
 #[test]
+fn what_a_text_workload_leaves_open_has_ranges() {
+    let row = "a -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n";
+    let text = format!("HYBRID_TRANSFORMER model_parallel_NPU_group: 1 all_gpus: 2\n2\n{row}{row}");
+    let cases = [
+        ("simai", "{ stages = 0 }", "workload.2.model.stages = 0: expected 1 to 1048576"),
+        ("simai", "{ first_dimension = 0 }", "workload.2.model.first_dimension = 0: expected 1 to 1048576"),
+        ("simai", "{ microbatches = 65537 }", "workload.2.model.microbatches = 65537: expected 1 to 65536"),
+        (
+            "simai",
+            "{ stage_bytes = \"0 B\" }",
+            "workload.2.model.stage_bytes = \"0 B\": expected 1 B to 128 GiB",
+        ),
+        ("simai", "{ stages = 4 }", "m.txt\": 2 ranks are not divided by groups of 1 and 4 stages"),
+        (
+            "simai",
+            "{ stages = 2, virtual_stages = 2, microbatches = 2 }",
+            "2 rows are not divided by 4 parts: expected a row each",
+        ),
+        ("chakra", "{ stages = 2 }", "workload.2.model.stages = 2: expected none: only SimAI's format leaves it open"),
+    ];
+    for (i, (format, model, wanted)) in cases.into_iter().enumerate() {
+        let job = format!("kind = \"job\"\nfile = \"m.txt\"\nformat = \"{format}\"\nmodel = {model}");
+        let scenario = GOOD.replace("kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]", &job);
+        let files = Files::new(&format!("model{i}"), &[("s.toml", scenario.as_bytes()), ("m.txt", text.as_bytes())]);
+        has(&files.refuse("s.toml"), &[wanted]);
+    }
+}
+
+#[test]
 fn scales_are_named() {
     let scaled = format!("{GOOD}\n[scale.smoke]\nseed = 2\n");
     has(&refuse(&scaled, &[], Some("paper")), &["bad.toml: unknown scale \"paper\"; expected one of smoke"]);

@@ -115,6 +115,26 @@ def import_simai(
             "--virtual-stages", metavar="N", parser=whole(1, 1024), help="Put N parts at each stage, interleaved."
         ),
     ] = 1,
+    first: Annotated[
+        int | None,
+        typer.Option(
+            "--first-dimension",
+            metavar="N",
+            parser=whole(1, 2**20),
+            help="Make groups of N neighbours, as ASTRA-sim's.",
+        ),
+    ] = None,
+    stages: Annotated[
+        int | None,
+        typer.Option("--stages", metavar="N", parser=whole(1, 2**20), help="Divide the rows among N pipeline stages."),
+    ] = None,
+    microbatches: Annotated[
+        int | None,
+        typer.Option("--microbatches", metavar="N", parser=whole(1, 2**16), help="Run all rows for N microbatches."),
+    ] = None,
+    stage_bytes: Annotated[
+        str | None, typer.Option("--stage-bytes", metavar="SIZE", help="Pass on SIZE from stage to stage.")
+    ] = None,
     channels: Channels = 1,
     all_reduce: AllReduce = "ring",
     force: Force = False,
@@ -125,10 +145,12 @@ def import_simai(
     Examples:
         backwater import simai gpt.txt --ranks-per-host 8 --shrink 100 -o gpt.toml
     """
-    model: dict[str, Any] = {"ranks": ranks, "shrink": shrink, "virtual_stages": parts}
+    size = None if stage_bytes is None else f"{round(quantities.as_number(stage_bytes, '--stage-bytes'))} B"
+    model: dict[str, Any] = {"ranks": ranks, "first_dimension": first, "stages": stages, "microbatches": microbatches}
+    model |= {"stage_bytes": size, "shrink": shrink, "virtual_stages": parts}
     model |= {"channels": channels, "all_reduce": all_reduce}
-    plain = {"ranks": None, "shrink": 1, "virtual_stages": 1, "channels": 1, "all_reduce": "ring"}
-    asked = {key: value for key, value in model.items() if value != plain[key]}
+    plain = {"shrink": 1, "virtual_stages": 1, "channels": 1, "all_reduce": "ring"}
+    asked = {key: value for key, value in model.items() if value != plain.get(key)}
     make(jobs.Job(file, "simai", listed(schemes), iterations, per_host, model=asked), out_file, force, as_json)
 
 

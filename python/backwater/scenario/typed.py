@@ -763,12 +763,24 @@ class JobModel(TypedDict):
     """Nodes of a Chakra trace wait by their dependencies of control. PyTorch's name the caller of a node: leave
     them out.
     """
+    first_dimension: NotRequired[int]
+    """Ranks of the first dimension of ASTRA-sim's network, if a text workload has groups by it: neighbours, which are
+    a tensor group, or under `HYBRID_MODEL_DATA` a data group.
+    """
     groups: NotRequired[dict[str, list[int]]]
     """Groups of ranks of a Chakra trace, by name."""
+    microbatches: NotRequired[int]
+    """Microbatches that run all rows of a text workload, if it does not list the rows of each."""
     ranks: NotRequired[int]
     """Number of ranks, if a text workload does not say it."""
     shrink: NotRequired[int]
     """Divides the sizes and times of a text workload, for a smaller run with the same proportions."""
+    stage_bytes: NotRequired[Bytes]
+    """Size of what stages of a pipeline pass on, if a text workload does not say it."""
+    stages: NotRequired[int]
+    """Divides the rows of a text workload among this many stages of a pipeline. Without it, rows are those of one
+    stage.
+    """
     virtual_stages: NotRequired[int]
     """Parts of the model at each stage of an interleaved pipeline."""
 

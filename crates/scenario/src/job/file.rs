@@ -136,6 +136,10 @@ fn read_rows(rows: &str, name: &str, reading: &Reading) -> Result<Job, Error> {
         JobFormat::Simai => {
             let options = simai::Options {
                 ranks: model.ranks,
+                first_dimension: model.first_dimension,
+                stages: model.stages,
+                microbatches: model.microbatches,
+                stage_bytes: model.stage_bytes.map(|bytes| bytes.0),
                 iterations: *iterations,
                 parts: model.virtual_stages,
                 shrink: model.shrink,

@@ -2,7 +2,7 @@
 
 use super::collective::CollectiveAlgorithm;
 use backwater_jobs::{Job, Placed};
-use backwater_types::{BitsPerSec, Duration};
+use backwater_types::{BitsPerSec, Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,6 +34,19 @@ pub struct JobModel {
     /// Number of ranks, if a text workload does not say it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
+    /// Ranks of the first dimension of ASTRA-sim's network, if a text workload has groups by it: neighbours, which are a
+    /// tensor group, or under `HYBRID_MODEL_DATA` a data group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_dimension: Option<u32>,
+    /// Divides the rows of a text workload among this many stages of a pipeline. Without it, rows are those of one stage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stages: Option<u32>,
+    /// Microbatches that run all rows of a text workload, if it does not list the rows of each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub microbatches: Option<u32>,
+    /// Size of what stages of a pipeline pass on, if a text workload does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage_bytes: Option<Bytes>,
     /// Algorithm of all-reduces.
     pub all_reduce: CollectiveAlgorithm,
     /// Channels of collectives, each with its share of the data.
@@ -54,6 +67,10 @@ impl Default for JobModel {
         let (all_reduce, groups) = (CollectiveAlgorithm::Ring, BTreeMap::new());
         JobModel {
             ranks: None,
+            first_dimension: None,
+            stages: None,
+            microbatches: None,
+            stage_bytes: None,
             all_reduce,
             channels: 1,
             virtual_stages: 1,

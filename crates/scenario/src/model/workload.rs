@@ -207,7 +207,7 @@ pub enum Workload {
         signal: Option<Bytes>,
         /// What traces of Chakra and text workloads of SimAI leave open.
         #[serde(default, skip_serializing_if = "is_plain_model")]
-        model: JobModel,
+        model: Box<JobModel>,
         /// Contents of such a file.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         rows: String,
