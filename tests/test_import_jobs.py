@@ -1,4 +1,4 @@
-"""`backwater import goal|csv|htsim|simai|chakra`: scenarios that run, and files that are refused."""
+"""`backwater import` and `backwater export` of jobs: scenarios that run, files that are the same, and refusals."""
 
 from __future__ import annotations
 
@@ -118,3 +118,92 @@ def test_a_long_or_binary_file_is_named_with_its_hash(tmp_path: Path) -> None:
     (resolved,) = Experiment(scenario).scenarios.values()
     assert resolved["workload"][0]["source"]["path"] == str(file)
     assert len(resolved["workload"][0]["source"]["blake3"]) == 64
+
+
+RING = """
+scheme = "bfc"
+[topology]
+kind = "single-switch"
+hosts = 4
+rate = "100 Gbps"
+delay = "1 us"
+[run]
+duration = "10 us"
+[[workload]]
+kind = "collective"
+class = "ring"
+pattern = "all-reduce"
+bytes = "40 KB"
+by_steps = true
+iterations = 3
+[[variant]]
+name = "a"
+[[variant]]
+name = "b"
+scheme = "dcqcn"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "again"),
+    [
+        (["goal", "--leave-out", "phases"], "ring.goal", ["goal"]),
+        (["goal", "--leave-out", "phases"], "ring.bin", ["goal"]),
+        (["csv"], "ring.csv", ["csv"]),
+        (["htsim", "--start-unit", "ps", "--leave-out", "phases"], "ring.cm", ["htsim", "--start-unit", "ps"]),
+    ],
+)
+def test_what_is_exported_takes_the_same_time_when_it_is_imported(
+    cli: Cli, tmp_path: Path, words: list[str], name: str, again: list[str]
+) -> None:
+    ring = tmp_path / "ring.toml"
+    ring.write_text(RING)
+    done = cli("export", words[0], ring, tmp_path / name, *words[1:], "--json")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    size = (tmp_path / name).stat().st_size
+    assert (facts["ranks"], facts["iterations"], facts["bytes"]) == (4, 3, size)
+    assert "one of 3 iterations" in cli("export", words[0], ring, tmp_path / name, *words[1:], "--force").stdout
+    there = tmp_path / "again.toml"
+    assert cli("import", again[0], tmp_path / name, *again[1:], "-o", there, "--scheme", "bfc").returncode == 0
+    texts = (RING.replace("iterations = 3", "").partition("[[variant]]")[0], there.read_text())
+    jobs = []
+    for number, text in enumerate(texts):
+        (tmp_path / "one.toml").write_text(text)
+        (run,) = Experiment(tmp_path / "one.toml").simulate(tmp_path / f"run{number}").runs
+        jobs.append(run.summary["jobs"][0])
+    assert [job["iteration_ps"] for job in jobs] == [jobs[0]["iteration_ps"]] * 2
+    assert jobs[0]["sent_bytes"] == jobs[1]["sent_bytes"] == 6 * 40_000
+
+
+def test_the_file_of_a_job_is_exported_as_it_is(cli: Cli, tmp_path: Path) -> None:
+    tree = JOBS / "binary_tree_32.goal"
+    assert cli("export", "goal", tree, tmp_path / "tree.bin").returncode == 0
+    assert cli("export", "goal", tmp_path / "tree.bin", tmp_path / "tree.goal").returncode == 0
+    assert cli("export", "goal", tree, tmp_path / "plain.goal").returncode == 0
+    assert (tmp_path / "tree.goal").read_text() == (tmp_path / "plain.goal").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["goal", "{ring}", "{out}"], 'ring: phase "step 1": GOAL cannot say that'),
+        (["goal", "{ring}", "{out}", "--leave-out", "phase"], "--leave-out phase: did you mean"),
+        (["htsim", "{ring}", "{out}", "--start-unit", "ns"], "--start-unit ns: expected ps or us"),
+        (["csv", "{ring}", "{out}", "--class", "rings"], "workload: class rings: expected one of ring"),
+        (["csv", "{ring}", "{out}", "--run", "c"], "--run c: no such run"),
+        (["csv", "{ring}", "{ring}"], "ring.toml: exists; name another file, or replace it with --force"),
+        (["csv", JOBS / "three.csv", "{out}", "--class", "x"], "three.csv: --class, --run, --set and --scale are for"),
+        (["htsim", JOBS / "three.csv", "{out}", "--start-unit", "us"], "the connection matrix cannot say that"),
+        (["csv", JOBS / "none.goal", "{out}"], "none.goal: cannot be read"),
+    ],
+)
+def test_what_cannot_be_exported_is_told_and_nothing_is_written(
+    cli: Cli, tmp_path: Path, words: list[str | Path], said: str
+) -> None:
+    ring = tmp_path / "ring.toml"
+    ring.write_text(RING)
+    done = cli("export", *(str(word).format(ring=ring, out=tmp_path / "out") for word in words))
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert list(tmp_path.iterdir()) == [ring]
+    assert ring.read_text() == RING

@@ -326,6 +326,16 @@ def job_facts(path: str | PathLike[str], asked: str) -> str:
     `asked` is JSON: format, iterations, and perhaps start_unit, signal and model.
     """
 
+def job_export(scenario_json: str, asked: str, out: str | PathLike[str]) -> str:
+    """Writes the job of a workload of a resolved scenario to a file. Returns what it has, as JSON: ranks, operations,
+    iterations, which the file does not have, and bytes.
+
+    `asked` is JSON: to (goal, goal-binary, csv or htsim), and perhaps class, start_unit and leave_out.
+    """
+
+def job_file_export(path: str | PathLike[str], asked: str, out: str | PathLike[str]) -> str:
+    """The same of the job of a file; `asked` also has its format: from."""
+
 def htsim_tree(path: str | PathLike[str]) -> str:
     """A fat tree of htsim, as JSON: hosts, pods, tors, aggregation, cores and tiers."""
 

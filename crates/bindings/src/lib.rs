@@ -3,6 +3,7 @@
 mod capture;
 mod control;
 mod critical;
+mod export;
 mod fluid;
 #[cfg(target_os = "linux")]
 mod lab;
@@ -589,6 +590,8 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(size_tables, m)?)?;
     m.add_function(wrap_pyfunction!(job_facts, m)?)?;
     m.add_function(wrap_pyfunction!(htsim_tree, m)?)?;
+    m.add_function(wrap_pyfunction!(export::job_export, m)?)?;
+    m.add_function(wrap_pyfunction!(export::job_file_export, m)?)?;
     m.add_function(wrap_pyfunction!(scenario_schema, m)?)?;
     m.add_function(wrap_pyfunction!(claims_schema, m)?)?;
     #[cfg(target_os = "linux")]

@@ -165,6 +165,34 @@ impl Job {
         Op { work, stream, nic, phase, acknowledged }
     }
 
+    /// Returns the job with other operations in the place of its own, which wait for the same.
+    ///
+    /// # Panics
+    /// If an operation is replaced by one of another kind or with another peer or tag.
+    pub fn with_ops(&self, mut change: impl FnMut(Op) -> Op) -> Job {
+        let mut job = self.clone();
+        for rank in 0..self.ranks() {
+            for number in 0..self.len(rank) {
+                let (before, node) =
+                    (self.op(rank, number), &mut job.nodes[self.starts[rank as usize].nodes + number as usize]);
+                let after = change(before);
+                node.value = match (before.work, after.work) {
+                    (Work::Calc(_), Work::Calc(time)) => time.0,
+                    (Work::Send { to, tag, .. }, Work::Send { to: other, bytes, tag: its })
+                        if (to, tag) == (other, its) =>
+                    {
+                        bytes
+                    }
+                    (Work::Recv { .. }, Work::Recv { .. }) if before.work == after.work => 0,
+                    _ => panic!("{before:?} becomes {after:?}"),
+                };
+                let Op { stream, nic, phase, acknowledged, .. } = after;
+                (node.stream, node.nic, node.phase, node.acknowledged) = (stream, nic, phase, acknowledged);
+            }
+        }
+        job
+    }
+
     /// Counts what an operation waits for.
     pub fn unmet(&self, rank: u32, op: u32) -> u32 {
         self.node(rank, op).unmet

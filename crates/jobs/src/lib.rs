@@ -11,6 +11,8 @@
 //! | [`chakra`] | execution traces of Chakra |
 //! | [`collective`] | collectives as operations |
 //! | [`job`] | a job as tables, and the builder that readers and generators use |
+//! | [`left_out`] | jobs without what a format cannot say |
+//! | `dependent` | a job as messages and computations that depend on one another |
 //! | [`check`] | whether each send has a receive |
 //! | [`placed`] | ranks on hosts, and the numbers of messages |
 //! | [`matching`] | which receive takes which message |
@@ -34,9 +36,11 @@ pub mod collective;
 pub mod critical;
 pub mod csv;
 pub mod drive;
+mod dependent;
 pub mod goal;
 pub mod htsim;
 pub mod job;
+pub mod left_out;
 pub mod machine;
 pub mod matching;
 pub mod op;
@@ -53,6 +57,7 @@ pub mod trace;
 pub mod unwritten;
 
 pub use job::{Job, JobBuilder};
+pub use left_out::LeftOut;
 pub use machine::{Begin, Machine};
 pub use op::{ANY, Op, Work};
 pub use placed::{Placed, Placement};

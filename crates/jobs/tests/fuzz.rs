@@ -109,6 +109,7 @@ const CSV: &[&str] = &[
     "id,src,dst,bytes,after,compute_ns,start_ns,stream,phase\na,0,1,1000,,500,,,x\nb,1,2,10,a,0,30.25,1,\nc,0,2,20,a,,,,y\n\
      d,2,0,30,b c,1200.5,,2,x\n",
     "# x\nid,src,dst,bytes,after\n1,0,1,1,\n2,1,0,1,1\n3,0,1,1,2 1\n",
+    "id,src,dst,bytes,after,compute_ns,start_ns\na,0,1,1,,,\nb,1,,,a,5,9\nc,1,0,1,b,,\nd,1,2,1,b,,\ne,0,,,c,,1\n",
 ];
 const MATRICES: &[&str] = &[
     "Nodes 16\nConnections 3\nTriggers 2\nFailures 1\n3->9 id 1 start 5 size 1048576 send_done_trigger 4 recv_done_trigger 5\n\
@@ -217,12 +218,28 @@ fn legible<T>(result: Result<T, Refused>) -> Option<T> {
 
 fn accept(job: Option<Job>) -> bool {
     let Some(job) = job else { return false };
+    export(&job);
     let (mut text, mut binary) = (Vec::new(), Vec::new());
     goal::write::write(&job, &mut text).expect("it was read from GOAL");
     assert_eq!(goal::text::read(&text[..], "again").as_ref(), Ok(&job));
     goal::binary::write(&job, &mut binary).expect("it was read from GOAL");
     assert_eq!(goal::binary::read(Cursor::new(binary), "again"), Ok(job));
     true
+}
+
+/// Writes a job in every format that can say it, and reads that.
+fn export(job: &Job) {
+    let (mut table, mut flows) = (Vec::new(), Vec::new());
+    if csv::write(job, &mut table).is_ok() {
+        let again = csv::read(&String::from_utf8_lossy(&table), "again.csv", None).expect("what is written is valid");
+        assert!(again.ranks() <= job.ranks());
+    }
+    let Ok(matrix) = htsim::matrix_of(job) else { return };
+    if htsim::matrix::write(&matrix, Unit::Picoseconds, &mut flows).is_ok() {
+        let text = String::from_utf8_lossy(&flows);
+        let again = htsim::matrix::read(&text, "again.cm", Unit::Picoseconds).expect("what is written is valid");
+        assert_eq!(again.job("again.cm", None).expect("hits and flows are at one host").ranks(), job.ranks());
+    }
 }
 
 fn matrix(text: &[u8], unit: Unit) -> bool {
@@ -237,7 +254,9 @@ fn matrix(text: &[u8], unit: Unit) -> bool {
         assert!(told_again.as_ref().ok() == told.as_ref().ok(), "{told:?} {told_again:?}");
     }
     legible(alone);
-    legible(told).is_some()
+    let told = legible(told);
+    told.iter().for_each(export);
+    told.is_some()
 }
 
 fn tree(text: &[u8]) -> bool {
@@ -287,7 +306,16 @@ fn all() {
         fuzz("messages in CSV", 20_000, bytes(CSV), |text| {
             let text = String::from_utf8_lossy(text);
             legible(csv::read(&text, "f.csv", Some(9)));
-            legible(csv::read(&text, "f.csv", None)).is_some()
+            let job = legible(csv::read(&text, "f.csv", None));
+            if let Some(job) = &job {
+                // What was read can be written, and has the same operations.
+                let mut written = Vec::new();
+                csv::write(job, &mut written).expect("it was read from CSV");
+                let again = csv::read(&String::from_utf8_lossy(&written), "again", None).expect("valid");
+                assert_eq!(again.operations(), job.operations());
+                export(job);
+            }
+            job.is_some()
         }),
         fuzz("connection matrices", 20_000, bytes(MATRICES), |text| {
             matrix(text, if text.len() % 2 == 0 { Unit::Picoseconds } else { Unit::Microseconds })

@@ -2600,11 +2600,7 @@ fn what_a_text_workload_leaves_open_has_ranges() {
         ("simai", "{ stages = 0 }", "workload.2.model.stages = 0: expected 1 to 1048576"),
         ("simai", "{ first_dimension = 0 }", "workload.2.model.first_dimension = 0: expected 1 to 1048576"),
         ("simai", "{ microbatches = 65537 }", "workload.2.model.microbatches = 65537: expected 1 to 65536"),
-        (
-            "simai",
-            "{ stage_bytes = \"0 B\" }",
-            "workload.2.model.stage_bytes = \"0 B\": expected 1 B to 128 GiB",
-        ),
+        ("simai", "{ stage_bytes = \"0 B\" }", "workload.2.model.stage_bytes = \"0 B\": expected 1 B to 128 GiB"),
         ("simai", "{ stages = 4 }", "m.txt\": 2 ranks are not divided by groups of 1 and 4 stages"),
         (
             "simai",

@@ -2,15 +2,18 @@
 //!
 //! | file | contents |
 //! |---|---|
+//! | [`export`] | jobs as files of other formats |
 //! | [`facts`] | what a file holds |
 //! | [`file`] | files of jobs |
 //! | [`generated`] | collectives as jobs |
 //! | [`placing`] | ranks on hosts |
 
+mod export;
 mod facts;
 pub(crate) mod file;
 pub(crate) mod generated;
 mod placing;
 
+pub use export::{export, export_file};
 pub use facts::{facts, htsim_tree};
 pub use placing::{placed, tick};

@@ -1,56 +1,14 @@
-//! Messages that depend on messages, in CSV, for who has no trace.
-//!
-//! ```text
-//! id,src,dst,bytes,after,compute_ns
-//! a,0,1,1000000,,500
-//! b,1,2,1000000,a,0
-//! c,0,2,4096,a,0
-//! d,2,0,4096,b c,1200.5
-//! ```
-//!
-//! Columns are named in the first line and may have any order. `id`, `src`, `dst` and `bytes` are required.
-//!
-//! | column | contents |
-//! |---|---|
-//! | `id` | a name without blanks, of at most 64 characters, that no other message has |
-//! | `src`, `dst` | sending and receiving rank, from 0 |
-//! | `bytes` | payload |
-//! | `after` | ids, separated by blanks, of messages that come first |
-//! | `compute_ns` | how long `src` computes after that, before it sends |
-//! | `start_ns` | earliest time at which `src` computes, or sends if it does not compute |
-//! | `stream` | 0 to 253, 0 if empty: the computations of a rank on one stream run one after another |
-//! | `phase` | a name; answers are given for each phase |
-//! | `iteration` | the iteration of the job that the message belongs to, 0 if empty |
-//!
-//! Each message in `after` must arrive at `src` or leave it. One that arrives has come when it has arrived in full. One
-//! that leaves has come when it was acknowledged in full: messages that only follow each other onto the link need no
-//! dependency, as a rank sends what is ready in the order of the lines. A message may name later lines. A cycle is
-//! refused, whichever ranks it passes.
-//!
-//! Sends do not wait for computations of others: they have a stream of their own. Times have at most three decimals.
-//! Blank lines and lines that start with `#` are skipped. There is no quoting.
+//! Reads messages that depend on messages.
 
+use super::{COLUMNS, ITERATIONS_MAX, MESSAGES, NAME_MAX, NEEDED, OTHERS};
 use crate::job::{Job, JobBuilder, RANKS_MAX, When};
 use crate::op::{BYTES_MAX, Op, TIME_MAX, Work};
 use crate::refused::Refused;
-use crate::starts::{self, Starts};
+use crate::starts::Starts;
 use crate::text::{digits, quoted, scaled};
 use backwater_types::Duration;
 use std::collections::HashMap;
 use std::fmt::Display;
-
-const COLUMNS: [&str; 10] =
-    ["id", "src", "dst", "bytes", "after", "compute_ns", "start_ns", "stream", "phase", "iteration"];
-/// Columns that are required: the first.
-const NEEDED: usize = 4;
-/// Longest id or name of a phase, characters.
-const NAME_MAX: usize = 64;
-/// Stream of sends and receives.
-const MESSAGES: u8 = 1;
-/// Streams that are not those of computations: [`MESSAGES`] and that of [`Starts`].
-const OTHERS: u8 = 2;
-
-const _: () = assert!(MESSAGES == 1 && starts::STREAM == 2, "computations are on 0 and on 3 to 255");
 
 /// Reads a job. `file` is its name in messages. It has `ranks` ranks, or as many as the highest of a message says.
 ///
@@ -79,13 +37,15 @@ struct Messages<'a> {
     phases: Vec<(&'a str, u32)>,
 }
 
-/// A message.
+/// A message, or a computation.
 struct Row<'a> {
     line: u64,
     id: &'a str,
     src: u32,
+    /// That of `src`, of a computation.
     dst: u32,
-    bytes: u64,
+    /// `None`: the row is a computation.
+    bytes: Option<u64>,
     after: &'a str,
     compute: Duration,
     start: Duration,
@@ -153,10 +113,16 @@ impl<'a> Messages<'a> {
                 let Row { src: from, dst: to, .. } = self.rows[*cause as usize];
                 if from != src && to != src {
                     let expected = format_args!("expected a message that arrives at rank {src} or leaves it");
-                    let problem = format_args!("after {}: it goes from rank {from} to {to}: {expected}", quoted(id));
+                    let problem = match from == to {
+                        true => {
+                            format!("after {}: it is a computation of rank {from}: expected one of {src}", quoted(id))
+                        }
+                        false => format!("after {}: it goes from rank {from} to {to}: {expected}", quoted(id)),
+                    };
                     return Err(self.refuse(line, problem));
                 }
-                self.rows[*cause as usize].acknowledged |= from == src;
+                let cause_row = &mut self.rows[*cause as usize];
+                cause_row.acknowledged |= from == src && cause_row.bytes.is_some();
                 self.causes.push(*cause);
             }
         }
@@ -220,8 +186,17 @@ impl<'a> Messages<'a> {
         let mut of_rank = vec![Vec::new(); ranks as usize];
         for (number, row) in (0..).zip(&self.rows) {
             of_rank[row.src as usize].push(number);
-            of_rank[row.dst as usize].push(number);
+            if row.bytes.is_some() {
+                of_rank[row.dst as usize].push(number);
+            }
         }
+        // Messages have numbers as tags.
+        let messages = self.rows.iter().scan(0, |next, row| {
+            let tag = *next;
+            *next += u32::from(row.bytes.is_some());
+            Some(tag)
+        });
+        let tags: Vec<u32> = messages.collect();
         // `[row]`: its send while its sender is built, its receive while its receiver is.
         let mut done = vec![0; self.rows.len()];
         let mut begins = Vec::new();
@@ -233,13 +208,18 @@ impl<'a> Messages<'a> {
             for number in numbers {
                 let row = &self.rows[*number as usize];
                 let of = |op: Op| op.of(row.phase);
+                let calc = of(Op::calc(row.compute).on(row.stream));
+                let Some(bytes) = row.bytes else {
+                    done[*number as usize] = builder.op(calc);
+                    begins.push((*number, done[*number as usize]));
+                    continue;
+                };
                 if row.dst == rank {
-                    done[*number as usize] = builder.op(of(Op::recv(row.src, *number).on(MESSAGES)));
+                    done[*number as usize] = builder.op(of(Op::recv(row.src, tags[*number as usize]).on(MESSAGES)));
                     continue;
                 }
-                let computes = row.compute > Duration::ZERO;
-                let computation = computes.then(|| builder.op(of(Op::calc(row.compute).on(row.stream))));
-                let work = Work::Send { to: row.dst, bytes: row.bytes, tag: *number };
+                let computation = (row.compute > Duration::ZERO).then(|| builder.op(calc));
+                let work = Work::Send { to: row.dst, bytes, tag: tags[*number as usize] };
                 let send = Op { acknowledged: row.acknowledged, ..of(Op::new(work).on(MESSAGES)) };
                 let send = builder.op_after(send, computation.as_slice());
                 done[*number as usize] = send;
@@ -302,12 +282,17 @@ fn parse_row<'a>(
         let rank = digits(value).filter(|rank| *rank < ranks);
         rank.ok_or_else(|| refuse(column, value, format!("a rank, 0 to {}", ranks - 1)))
     };
-    let (src, dst) = (rank("src", src)?, rank("dst", dst)?);
-    if src == dst {
-        return Err(format!("dst {dst}: expected another rank than src"));
-    }
-    let bytes: Option<u64> = digits(bytes).filter(|bytes| (1..=BYTES_MAX).contains(bytes));
-    let bytes = bytes.ok_or_else(|| refuse("bytes", fields[3], format!("whole bytes, 1 to {BYTES_MAX}")))?;
+    let src = rank("src", src)?;
+    let (dst, bytes) = if dst.is_empty() && bytes.is_empty() {
+        (src, None)
+    } else {
+        let dst = rank("dst", dst)?;
+        if src == dst {
+            return Err(format!("dst {dst}: expected another rank than src"));
+        }
+        let size: Option<u64> = digits(bytes).filter(|bytes| (1..=BYTES_MAX).contains(bytes));
+        (dst, Some(size.ok_or_else(|| refuse("bytes", bytes, format!("whole bytes, 1 to {BYTES_MAX}")))?))
+    };
     let time = |column, value| match value {
         "" => Ok(Duration::ZERO),
         value => {
@@ -328,11 +313,11 @@ fn parse_row<'a>(
     if phase.chars().count() > NAME_MAX || phase.contains(char::is_control) {
         return Err(refuse("phase", phase, format!("a name of at most {NAME_MAX} characters")));
     }
-    let most = 1 << 20;
-    let number = digits(iteration).filter(|number| *number < most);
+    let number = digits(iteration).filter(|number| *number < ITERATIONS_MAX);
+    let expected = || format!("0 to {}, or nothing", ITERATIONS_MAX - 1);
     let iteration = match iteration {
         "" => 0,
-        given => number.ok_or_else(|| refuse("iteration", given, format!("0 to {}, or nothing", most - 1)))?,
+        given => number.ok_or_else(|| refuse("iteration", given, expected()))?,
     };
     Ok((
         Row { line, id, src, dst, bytes, after, compute, start, stream, phase: 0, causes: 0, acknowledged: false },
@@ -399,6 +384,25 @@ mod tests {
         assert_eq!(causes(&job, 0), [vec![], vec![0], vec![1], vec![2], vec![0], vec![], vec![1], vec![]]);
         let phases = job.phases.iter().map(|phase| (phase.name.as_str(), phase.iteration)).collect::<Vec<_>>();
         assert_eq!(phases, [("", 0), ("forward", 0), ("backward 2", 0), ("forward", 3)]);
+    }
+
+    #[test]
+    fn computations_stand_alone_if_several_wait_for_them() {
+        let text = "id,src,dst,bytes,after,compute_ns,start_ns,stream\na,1,0,8,,,,\nc,0,,,a,500,20,1\nm,0,1,5,c,,,\n\
+                    n,0,1,6,c,7,,\nd,0,,,m n c,,,\n";
+        let job = read_all(text).expect("valid");
+        let ops = (0..job.len(0)).map(|op| job.op(0, op)).collect::<Vec<_>>();
+        let sent = |tag, bytes| Op { acknowledged: true, ..Op::send(1, bytes, tag).on(1) };
+        let calcs = [Op::calc(Duration(20_000)).on(2), Op::calc(Duration(500_000)).on(3)];
+        let expected = [calcs[0], Op::recv(1, 0).on(1), calcs[1], sent(1, 5)];
+        assert_eq!(ops[..4], expected);
+        assert_eq!(ops[4..], [Op::calc(Duration(7_000)), sent(2, 6), Op::calc(Duration::ZERO)]);
+        assert_eq!(causes(&job, 0), [vec![], vec![], vec![0, 1], vec![2], vec![2], vec![4], vec![2, 3, 5]]);
+        assert_eq!(read_all("id,src,dst,bytes\nc,3,,\n").expect("valid").ranks(), 4);
+        let said = read_all("id,src,dst,bytes,after\nc,3,,,\nm,0,1,8,c\n").expect_err("another rank");
+        assert_eq!(said, "m.csv:3: after \"c\": it is a computation of rank 3: expected one of 0");
+        let said = read_all("id,src,dst,bytes\nc,3,,8\n").expect_err("no dst");
+        assert_eq!(said, "m.csv:2: dst \"\": expected a rank, 0 to 1048575");
     }
 
     #[test]
