@@ -183,6 +183,11 @@ fn collectives_take_their_closed_forms() {
         assert_eq!(time(Kind::AllReduce, Algorithm::Ring, n, s), 2 * (n - 1) * (alpha + part * beta));
         assert_eq!(time(Kind::ReduceScatter, Algorithm::Ring, n, s), (n - 1) * (alpha + part * beta));
         assert_eq!(time(Kind::AllGather, Algorithm::Ring, n, s), (n - 1) * (alpha + part * beta));
+        let ranks: Vec<u32> = (0..n as u32).collect();
+        let launched =
+            Collective { launch: Duration(5), ..Collective::new(Kind::AllReduce, Algorithm::Ring, &ranks, s) };
+        let (_, end) = toy::run(job(&launched), toy::placement(n as u32), |bytes| Duration(alpha + bytes * beta));
+        assert_eq!(end.0, 5 + 2 * (n - 1) * (alpha + part * beta));
         // Each direction has half of the data.
         assert_eq!(time(Kind::AllReduce, Algorithm::BidirectionalRing, n, 2 * s), 2 * (n - 1) * (alpha + part * beta));
         assert_eq!(time(Kind::AllToAll, Algorithm::Direct, n, s), alpha + part * beta);

@@ -11,12 +11,14 @@
 //! | [`tree`] | the double binary tree of NCCL; binomial broadcast and reduce |
 //! | [`exchange`] | all-to-all, direct exchanges, and the barrier |
 //! | [`pipeline`] | microbatches from rank to rank |
+//! | [`nccl`] | latencies of NCCL's rings and trees |
 //!
 //! Data of `bytes` has one part for each rank. Parts differ by at most one byte; the first ones are the longer ones.
 //! An all-gather and a reduce-scatter count the whole data, of which each rank has or gets a part.
 
 mod doubling;
 mod exchange;
+pub mod nccl;
 mod pipeline;
 mod ring;
 mod tree;
@@ -88,6 +90,8 @@ pub struct Collective<'a> {
     pub chunks: u32,
     /// How many messages a rank sends to another in one channel ahead of the acknowledgement of the first; `None`: all.
     pub slots: Option<u32>,
+    /// Time that a rank needs before its first step, such as that of a kernel's launch.
+    pub launch: Duration,
     /// Time that a rank computes before each send; before an all-to-all, once.
     pub compute: Duration,
     /// Rate at which a rank adds data that it receives to its own; `None`: at once.
@@ -190,8 +194,8 @@ pub fn algorithms(kind: Kind) -> &'static [Algorithm] {
 impl Collective<'_> {
     /// Makes a collective of one channel and one chunk, without computation.
     pub fn new(kind: Kind, algorithm: Algorithm, ranks: &[u32], bytes: u64) -> Collective<'_> {
-        let compute = Duration::ZERO;
-        Collective { kind, algorithm, ranks, bytes, channels: 1, chunks: 1, slots: None, compute, reduce_rate: None }
+        let (launch, compute, slots, reduce_rate) = (Duration::ZERO, Duration::ZERO, None, None);
+        Collective { kind, algorithm, ranks, bytes, channels: 1, chunks: 1, slots, launch, compute, reduce_rate }
     }
 
     /// Checks that the algorithm can do this.
@@ -290,6 +294,13 @@ impl Collective<'_> {
         phase: &mut dyn FnMut(&mut JobBuilder, u32) -> u32,
     ) -> Vec<u32> {
         self.check().expect("the algorithm was checked");
+        let launched;
+        let mut after = after;
+        if self.launch > Duration::ZERO {
+            let phase = phase(builder, 0);
+            launched = [builder.op_after(Op::calc(self.launch).on(COMPUTING).of(phase), after)];
+            after = &launched;
+        }
         let mut ends = Vec::new();
         let runs = Parts { data: 0..self.bytes, n: self.runs() };
         let mut connections = HashMap::new();

@@ -98,8 +98,7 @@ fn job_of<'a>(scenario: &'a Scenario, class: Option<&str>) -> Result<(&'a str, A
         Workload::Collective { hosts, iterations, .. } => {
             let all = || topology::expand(&scenario.topology).hosts;
             let ranks = if hosts.is_empty() { all() } else { hosts.len() };
-            let (job, repeats) =
-                generated::job(workload, ranks as u32, tick(&scenario.conventions)).map_err(refuse)?;
+            let (job, repeats) = generated::job(workload, ranks as u32, tick(&scenario.conventions)).map_err(refuse)?;
             (job, if repeats { *iterations } else { 1 })
         }
         _ => unreachable!("a workload with a job"),

@@ -1,7 +1,8 @@
 //! Collectives as jobs.
 
-use crate::model::{CollectiveAlgorithm, Pattern, Workload};
+use crate::model::{CollectiveAlgorithm, NcclProtocol, Pattern, Workload};
 use backwater_jobs::Job;
+use backwater_jobs::collective::nccl::{Latency, Protocol, latency};
 use backwater_jobs::collective::{Algorithm, Collective, Kind, pipeline};
 use backwater_types::Duration;
 use std::sync::Arc;
@@ -31,6 +32,9 @@ fn generate(workload: &Workload, n: u32, tick: u64) -> Result<Job, String> {
         iterations,
         compute,
         reduce_rate,
+        launch,
+        launch_once,
+        nccl,
         channels,
         chunks,
         slots,
@@ -41,27 +45,61 @@ fn generate(workload: &Workload, n: u32, tick: u64) -> Result<Job, String> {
         unreachable!("a collective")
     };
     let compute = Duration(compute.0.next_multiple_of(tick));
-    let kind = match pattern {
-        Pattern::Pipeline => return pipeline(n, bytes.0, *iterations, compute).map_err(|problem| problem.to_string()),
-        Pattern::Ring | Pattern::AllReduce => Kind::AllReduce,
-        Pattern::AllToAll => Kind::AllToAll,
-        Pattern::ReduceScatter => Kind::ReduceScatter,
-        Pattern::AllGather => Kind::AllGather,
-        Pattern::Broadcast => Kind::Broadcast,
-        Pattern::Reduce => Kind::Reduce,
-        Pattern::Barrier => Kind::Barrier,
+    let Some(kind) = kind_of(*pattern) else {
+        return pipeline(n, bytes.0, *iterations, compute).map_err(|problem| problem.to_string());
     };
     let ranks: Vec<u32> = (0..n).collect();
     let algorithm = algorithm_of(kind, *algorithm);
+    let latency = latency_of(algorithm, *nccl, (*launch, *launch_once), tick);
     let collective = Collective {
         channels: *channels,
         chunks: *chunks,
         slots: *slots,
+        launch: latency.once,
         compute,
         reduce_rate: *reduce_rate,
         ..Collective::new(kind, algorithm, &ranks, bytes.0)
     };
     collective.job(*by_steps).map_err(|problem| problem.to_string())
+}
+
+/// Latency of each message of a collective, and before its first step.
+///
+/// # Panics
+/// If NCCL has none for the algorithm.
+pub(crate) fn latency_of(
+    algorithm: Algorithm,
+    nccl: Option<NcclProtocol>,
+    (each, once): (Duration, Duration),
+    tick: u64,
+) -> Latency {
+    let latency = nccl.map(|protocol| nccl_of(algorithm, protocol).expect("it was checked"));
+    let Latency { once, each } = latency.unwrap_or(Latency { once, each });
+    Latency { once: Duration(once.0.next_multiple_of(tick)), each: Duration(each.0.next_multiple_of(tick)) }
+}
+
+/// Latency of NCCL; `None` if it has none for the algorithm.
+pub(crate) fn nccl_of(algorithm: Algorithm, protocol: NcclProtocol) -> Option<Latency> {
+    let protocol = match protocol {
+        NcclProtocol::Ll => Protocol::LowLatency,
+        NcclProtocol::Ll128 => Protocol::LowLatency128,
+        NcclProtocol::Simple => Protocol::Simple,
+    };
+    latency(algorithm, protocol)
+}
+
+/// Kind of a pattern; `None`: a pipeline is no collective.
+pub(crate) fn kind_of(pattern: Pattern) -> Option<Kind> {
+    match pattern {
+        Pattern::Pipeline => None,
+        Pattern::Ring | Pattern::AllReduce => Some(Kind::AllReduce),
+        Pattern::AllToAll => Some(Kind::AllToAll),
+        Pattern::ReduceScatter => Some(Kind::ReduceScatter),
+        Pattern::AllGather => Some(Kind::AllGather),
+        Pattern::Broadcast => Some(Kind::Broadcast),
+        Pattern::Reduce => Some(Kind::Reduce),
+        Pattern::Barrier => Some(Kind::Barrier),
+    }
 }
 
 /// Algorithm of a collective, by default the usual one.

@@ -77,19 +77,36 @@ fn place_job(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<
 }
 
 fn place_collective(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<Arc<Placed>, String> {
-    let Workload::Collective { hosts, iterations, launch, queue_pairs, loaded, .. } = workload else {
+    let Workload::Collective {
+        pattern,
+        algorithm,
+        hosts,
+        iterations,
+        launch,
+        launch_once,
+        nccl,
+        queue_pairs,
+        loaded,
+        ..
+    } = workload
+    else {
         unreachable!("a collective")
     };
     let hosts: Vec<u16> = numbers(graph, hosts).into_iter().map(|host| host as u16).collect();
     let tick = tick(&scenario.conventions);
     let (job, repeats) = generated::job(workload, hosts.len() as u32, tick)?;
+    let algorithm = generated::kind_of(*pattern).map(|kind| generated::algorithm_of(kind, *algorithm));
+    let latency = match algorithm {
+        Some(algorithm) => generated::latency_of(algorithm, *nccl, (*launch, *launch_once), tick).each,
+        None => Duration(launch.0.next_multiple_of(tick)),
+    };
     let placement = Placement {
         hosts,
         repetitions: if repeats { *iterations } else { 1 },
         eager: u64::MAX,
         control: 1,
         queue_pairs: *queue_pairs,
-        overheads: Overheads { latency: Duration(launch.0.next_multiple_of(tick)), ..Overheads::default() },
+        overheads: Overheads { latency, ..Overheads::default() },
         local: Local::default(),
     };
     place(loaded, &job, placement, graph)
@@ -151,4 +168,51 @@ fn overheads_of(of: &JobOverheads, conventions: &Conventions) -> Overheads {
 /// Shortest time that hosts tell apart, picoseconds.
 pub fn tick(conventions: &Conventions) -> u64 {
     if conventions.time == Time::WholeNs { 1000 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology;
+    use backwater_jobs::Work;
+    use std::path::Path;
+
+    /// The collective of a scenario on its hosts, with these keys.
+    fn collective(keys: &str) -> Result<Arc<Placed>, String> {
+        let text = format!(
+            "scheme = \"bfc\"\n[topology]\nkind = \"single-switch\"\nhosts = 4\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n\
+             [run]\nduration = \"1 ms\"\n[[workload]]\nkind = \"collective\"\nbytes = \"4 KB\"\n{keys}\n"
+        );
+        let plan = crate::load_str(&text, Path::new("."), "s.toml", &[], None).map_err(|error| error.to_string())?;
+        let scenario = &plan.runs[0].scenario;
+        placed(scenario, &scenario.workload[0], &topology::expand(&scenario.topology))
+    }
+
+    #[test]
+    fn a_protocol_of_nccl_has_a_latency_once_and_one_for_each_message() {
+        let latencies = |keys: &str| {
+            let placed = collective(keys).expect(keys);
+            let first = placed.job().op(0, 0).work;
+            let once = if let Work::Calc(time) = first { time } else { Duration::ZERO };
+            (once, placed.placement().overheads.latency)
+        };
+        let us = |once: u64, each: u64| (Duration::from_ns(once), Duration::from_ns(each));
+        let tree = "pattern = \"all-reduce\"\nalgorithm = \"double-binary-tree\"\n";
+        assert_eq!(latencies("pattern = \"ring\"\nnccl = \"ll\""), us(6_600, 2_700));
+        assert_eq!(latencies("pattern = \"all-gather\"\nnccl = \"ll128\""), us(14_000, 4_000));
+        assert_eq!(latencies(&format!("{tree}nccl = \"simple\"")), us(8_400, 14_000));
+        let own = format!("{tree}launch = \"3 us\"\nlaunch_once = \"2500 ns\"");
+        assert_eq!(latencies(&own), us(2_500, 3_000));
+        let refused = |keys: &str, said: &str| {
+            let error = collective(keys).expect_err(keys);
+            assert!(error.contains(said), "{error}");
+        };
+        refused(
+            "pattern = \"ring\"\nnccl = \"ll\"\nlaunch = \"1 us\"",
+            "workload.0.launch = \"1 us\": expected none beside nccl",
+        );
+        refused("pattern = \"all-to-all\"\nnccl = \"ll\"", "NCCL has latencies of rings and double binary trees");
+        refused("pattern = \"pipeline\"\nlaunch_once = \"1 us\"", "a pipeline has no first step: expected none");
+        refused("pattern = \"ring\"\nlaunch_once = \"2 s\"", "workload.0.launch_once = \"2 s\": expected at most 1 s");
+    }
 }

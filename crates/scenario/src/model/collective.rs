@@ -28,6 +28,18 @@ pub enum Pattern {
     Barrier,
 }
 
+/// Protocol of NCCL, by which its latencies are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NcclProtocol {
+    /// Low latency.
+    Ll,
+    /// Low latency in lines of 128 bytes.
+    Ll128,
+    /// The protocol of large messages.
+    Simple,
+}
+
 /// Algorithm of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -24,7 +24,7 @@ pub use backwater_schemes::{
     Losses, Memory, Paths, Reroutes, Scheduler, Switch, Ties, Time, Transport, WhenPaused, Window,
 };
 pub use backwater_transport::{Connections, DctcpParams, Marks, Recovery, TcpParams};
-pub use collective::{CollectiveAlgorithm, Pattern};
+pub use collective::{CollectiveAlgorithm, NcclProtocol, Pattern};
 pub use fault::Fault;
 pub use job::{JobFormat, JobLocal, JobModel, JobOverheads, JobPlacement, JobSource, LoadedJob, StartUnit};
 pub use measure::{Measure, Slowdown};

@@ -1,6 +1,6 @@
 //! Sources of flows.
 
-use super::collective::{CollectiveAlgorithm, Pattern};
+use super::collective::{CollectiveAlgorithm, NcclProtocol, Pattern};
 use super::job::{JobFormat, JobLocal, JobModel, JobOverheads, JobPlacement, JobSource, LoadedJob, StartUnit};
 use backwater_types::{BitsPerSec, Bytes, Duration};
 use schemars::JsonSchema;
@@ -161,6 +161,12 @@ pub enum Workload {
         /// Time from a send to its first packet, such as that of a kernel's launch.
         #[serde(default, skip_serializing_if = "is_zero")]
         launch: Duration,
+        /// Time of each rank before the first step of an iteration, such as that of a kernel's launch.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        launch_once: Duration,
+        /// Takes `launch` and `launch_once` from NCCL's tuning of a ring or a tree between nodes, with this protocol.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nccl: Option<NcclProtocol>,
         /// Channels, each with its share of the data and its own run of the algorithm.
         #[serde(default = "one_channel", skip_serializing_if = "is_one_channel")]
         channels: u16,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use backwater_jobs::collective::{Kind, algorithms};
+use backwater_jobs::collective::algorithms;
 use backwater_types::Duration;
 
 use super::switch::PRIORITIES;
@@ -10,7 +10,8 @@ use super::topology::{RATE_MAX, RATE_MIN};
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::flow_list::{self, Row};
-use crate::job::{self, generated::algorithm_of};
+use crate::job;
+use crate::job::generated::{self, algorithm_of};
 use crate::model::{
     Arrivals, COLLECTIVE_FLOWS_MAX, CollectiveAlgorithm, Hosts, JobOverheads, ListedFlow, LoadOf, Pattern, Sizes,
     Switch, Transport, Workload,
@@ -262,6 +263,7 @@ impl One<'_> {
             })?;
         }
         self.algorithm(*pattern, *algorithm)?;
+        self.latencies(workload)?;
         self.size("bytes", bytes.0)?;
         let parts = if matches!(pattern, Pattern::Pipeline | Pattern::Barrier) { 1 } else { n };
         self.need(bytes.0 >= parts, "bytes", || format!("expected at least one byte for each of {n} ranks"))?;
@@ -282,13 +284,7 @@ impl One<'_> {
         let kind = match pattern {
             Pattern::Pipeline => return fixed("a pipeline has one way to go"),
             Pattern::Ring => return fixed("a ring is an all-reduce by this algorithm"),
-            Pattern::AllToAll => Kind::AllToAll,
-            Pattern::AllReduce => Kind::AllReduce,
-            Pattern::ReduceScatter => Kind::ReduceScatter,
-            Pattern::AllGather => Kind::AllGather,
-            Pattern::Broadcast => Kind::Broadcast,
-            Pattern::Reduce => Kind::Reduce,
-            Pattern::Barrier => Kind::Barrier,
+            pattern => generated::kind_of(pattern).expect("a pipeline was refused"),
         };
         let known = |one: &CollectiveAlgorithm| algorithms(kind).contains(&algorithm_of(kind, Some(*one)));
         self.need(known(&named), "algorithm", || {
@@ -300,8 +296,7 @@ impl One<'_> {
 
     /// Checks what divides the data of a collective.
     fn pieces(&self, workload: &Workload, n: u64) -> Result<(), Error> {
-        let Workload::Collective { bytes, reduce_rate, launch, channels, chunks, slots, queue_pairs, .. } = workload
-        else {
+        let Workload::Collective { bytes, reduce_rate, channels, chunks, slots, queue_pairs, .. } = workload else {
             return Ok(());
         };
         let counts = [("channels", u64::from(*channels), 64), ("chunks", u64::from(*chunks), 4096)];
@@ -317,8 +312,26 @@ impl One<'_> {
         })?;
         self.queue_pairs(*queue_pairs)?;
         let rate = reduce_rate.is_none_or(|rate| (RATE_MIN..=RATE_MAX).contains(&rate));
-        self.need(rate, "reduce_rate", || format!("expected {RATE_MIN} to {RATE_MAX}"))?;
-        self.need(*launch <= JOB_TIME_MAX, "launch", || format!("expected at most {JOB_TIME_MAX}"))
+        self.need(rate, "reduce_rate", || format!("expected {RATE_MIN} to {RATE_MAX}"))
+    }
+
+    /// Checks the latencies of a collective.
+    fn latencies(&self, workload: &Workload) -> Result<(), Error> {
+        let Workload::Collective { pattern, algorithm, launch, launch_once, nccl, .. } = workload else {
+            return Ok(());
+        };
+        for (field, time) in [("launch", launch), ("launch_once", launch_once)] {
+            self.need(*time <= JOB_TIME_MAX, field, || format!("expected at most {JOB_TIME_MAX}"))?;
+            self.need(nccl.is_none() || *time == Duration::ZERO, field, || "expected none beside nccl".into())?;
+        }
+        let kind = generated::kind_of(*pattern);
+        let once = kind.is_some() || *launch_once == Duration::ZERO;
+        self.need(once, "launch_once", || "a pipeline has no first step: expected none".into())?;
+        let has =
+            |protocol| kind.is_some_and(|kind| generated::nccl_of(algorithm_of(kind, *algorithm), protocol).is_some());
+        self.need(nccl.is_none_or(has), "nccl", || {
+            "NCCL has latencies of rings and double binary trees: expected one of these algorithms, or launch".into()
+        })
     }
 
     fn queue_pairs(&self, pairs: Option<u16>) -> Result<(), Error> {
