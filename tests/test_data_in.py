@@ -91,6 +91,83 @@ def test_an_array_of_quantities_varies_a_key() -> None:
         )
 
 
+MESSAGES = [
+    {"id": "a", "src": 0, "dst": 1, "bytes": 65536, "compute": 1.5 * units.us, "phase": "forward"},
+    {"id": "layer", "src": 1, "after": "a", "compute": "20 ns", "start": 1e-6},
+    {"id": 7, "src": 1, "dst": 2, "bytes": 4096.0, "after": ["layer"], "iteration": 1},
+    {"id": "c", "src": 2, "dst": 0, "bytes": np.int64(10), "after": 7},
+    {"id": "d", "src": 0, "dst": 1, "bytes": 1, "after": "c a"},
+]
+TABLE = (
+    "id,src,dst,bytes,after,compute_ns,start_ns,phase,iteration\na,0,1,65536,,1500,,forward,\nlayer,1,,,a,20,1000,,\n"
+    "7,1,2,4096,layer,,,,1\nc,2,0,10,7,,,,\nd,0,1,1,c a,,,,\n"
+)
+
+
+def test_messages_are_a_job_without_a_file() -> None:
+    made = workload.messages(MESSAGES, iterations=2, class_="mine")
+    assert made == {"kind": "job", "class": "mine", "format": "csv", "iterations": 2, "rows": TABLE}
+    run = Experiment.of(NET, made, duration=100 * units.us).simulate().runs[0]
+    (job,) = run.summary["jobs"]
+    assert (job["ended"], job["sent_bytes"]) == (2, 2 * (65536 + 4096 + 10 + 1))
+
+
+def test_messages_of_every_kind_of_frame_are_the_same() -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = ["id", "src", "dst", "bytes", "after", "compute_ns", "phase"]
+    values = [
+        ["a", "layer", "7", "c"],
+        [0, 1, 1, 2],
+        [1, None, 2, 0],
+        [65536, None, 4096, 10],
+        [None, "a", "layer", "7 layer"],
+        [1500.0, 20.5, None, None],
+        ["forward", None, None, None],
+    ]
+    frame = dict(zip(columns, values, strict=True))
+    table = pa.table(frame)
+    tuples = list(zip(*values, strict=True))
+    made = workload.messages(table)
+    assert made["rows"].splitlines()[1:3] == ["a,0,1,65536,,1500,forward", "layer,1,,,a,20.5,"]
+    assert workload.messages([dict(zip(columns, row, strict=True)) for row in tuples]) == made
+    # A tuple has the columns in their order: a start, a stream and a phase follow the computation.
+    assert workload.messages(row[:6] for row in tuples)["rows"].splitlines()[4] == "c,2,0,10,7 layer,"
+    pandas = pytest.importorskip("pandas")
+    assert workload.messages(pandas.DataFrame(frame)) == made
+    polars = pytest.importorskip("polars")
+    assert workload.messages(polars.DataFrame(frame)) == made
+    listed = polars.DataFrame({**frame, "after": [None, ["a"], ["layer"], ["7", "layer"]]})
+    assert workload.messages(listed) == made
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ([], "messages: expected at least one"),
+        ("a.csv", r"messages: str: expected a data frame, or an iterator of \(id, src, dst, bytes\)"),
+        ([("a", 0, 1)], r"messages\[0\] = \('a', 0, 1\): expected \(id, src, dst, bytes\), perhaps with the others"),
+        ([{"id": "a", "src": 0}], "messages: no column 'dst'; there are id, src"),
+        ([{**MESSAGES[0], "size": 1}], "messages: column 'size': expected one of id, src"),
+        ([{**MESSAGES[0], "compute_ns": 1}], "messages: columns 'compute' and 'compute_ns': expected one of them"),
+        ([("a b", 0, 1, 1)], r"messages\[0\].id = 'a b': expected a name without blanks and commas"),
+        ([("a", 0, -1, 1)], r"messages\[0\].dst = -1: expected 0 or more"),
+        ([("a", 0, 1, 1.5)], r"messages\[0\].bytes = 1.5: expected a whole number"),
+        ([("a", 0, 1, 1, "b", -1.0)], r"messages\[0\].compute_ns = -1.0: expected nanoseconds, 0 or more"),
+        ([{**MESSAGES[0], "phase": "a,b"}], r"messages\[0\].phase = 'a,b': expected text without commas and line ends"),
+    ],
+)
+def test_messages_are_refused_by_name(source: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        workload.messages(source)
+
+
+def test_what_messages_wait_for_is_looked_up() -> None:
+    with pytest.raises(InputError, match='after "z": expected ids of this file'):
+        Experiment.of(NET, workload.messages([("a", 0, 1, 8, "z")]), duration=1e-4)
+    with pytest.raises(InputError, match="messages: file: expected none: the messages are given here"):
+        workload.messages([("a", 0, 1, 8)], file="a.csv")
+
+
 def test_builders_are_what_the_schema_says() -> None:
     done = subprocess.run([sys.executable, ROOT / "tools/builders.py", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}`python tools/builders.py` writes them again"

@@ -12,6 +12,8 @@ use std::fmt;
 pub const RANKS_MAX: u32 = 1 << 20;
 /// Most operations of one rank.
 pub const OPS_MAX: u32 = 1 << 30;
+/// Most operations of a job that is made from a description: about two gigabytes.
+pub const MADE_MAX: u64 = 50_000_000;
 
 /// A job whose dependencies have no cycle and whose sends have receives.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -129,7 +129,26 @@ fn collectives_of_groups_are_of_their_members() {
     let said = read(&[one("a"), one("a"), one("a"), one("b")], groups()).expect_err("rank 1 is not in a");
     assert_eq!(said, "t.1.et: byte 2: node 0 \"n\": group \"a\" has not rank 1");
     let said = read(&[one("c"), one("a")], groups()).expect_err("no such group");
-    assert_eq!(said, "t.0.et: byte 2: node 0 \"n\": pg_name \"c\": expected one of the groups a, b");
+    assert_eq!(said, "t.0.et: byte 2: node 0 \"n\": pg_name \"c\": expected one of the groups \"a\", \"b\"");
+    // A name with a line end stays in the line.
+    let said = read(&[one("c\n")], groups()).expect_err("no such group");
+    assert_eq!(said, "t.0.et: byte 2: node 0 \"n\": pg_name \"c\\n\": expected one of the groups \"a\", \"b\"");
+}
+
+/// What takes too much memory is refused before it takes any.
+#[test]
+fn a_job_has_a_limit_that_is_told_beforehand() {
+    let nodes: Vec<Proto> = (0..1000)
+        .map(|id| node_of(id, 7, &[]).attribute("comm_type", 9, 0).attribute("comm_size", 9, 1 << 30))
+        .collect();
+    let ranks: Vec<_> =
+        (0..4).map(|rank| (format!("t.{rank}.et"), node::read(&trace(&nodes)[..], "t").expect("valid"))).collect();
+    let options = Options { channels: u16::MAX, ..Options::default() };
+    let said = job(&ranks, Groups::default(), options).expect_err("many").to_string();
+    assert!(said.starts_with("t.0.et: byte ") && said.contains("node 63 \"n\": the job has about 50331"), "{said}");
+    let zeros = [0; 100];
+    let said = node::read(&zeros[..], "t").expect_err("nodes without a type").to_string();
+    assert_eq!(said, "t: byte 2: a node without a type: expected 1 to 7");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Feeds mutations of valid files to every reader. No reader may panic, take long, or allocate much, each must say what is
 //! wrong in one line, and each must accept what is written of what it accepted.
 //!
-//! `make fuzz` runs them for long: `FUZZ` is the number of executions per reader, and `FUZZ_SEED` selects another
-//! sequence. A failure prints its input.
+//! `make fuzz` runs them for long: `FUZZ` is the number of executions per reader, `FUZZ_SEED` selects another sequence, and
+//! `FUZZ_READER` the readers whose names have this text. A failure prints its input.
 
 use backwater_jobs::htsim::{self, Unit};
 use backwater_jobs::{Job, Refused, chakra, csv, goal, simai};
@@ -96,6 +96,11 @@ const SPLICES: &[&[u8]] = &[
     b"embedding_layer",
     b"HYBRID_MODEL_DATA",
     b"ALLTOALL_EP",
+    b"\xff\xff\xff\xff\x0f",
+    b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+    b"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01",
+    b"\x80\x01",
+    b"\x00\x00\x00\x00",
 ];
 
 const GOAL: &[&str] = &[
@@ -145,6 +150,9 @@ const MODELS: &[&str] = &[
 const TRACES: &[&[u8]] = &[
     include_bytes!("data/astra/all_reduce.0.et"),
     include_bytes!("data/astra/all_to_all.1.et"),
+    // Metadata; the groups of PyTorch; an all-reduce of group "1" of 64 bytes after it.
+    b"\0\x50\x08\x03\x12\x12process_group:init\x18\x01\x42\x36\x0a\x34[{\"pg_name\": \"1\", \"ranks\": [0]}, {\"pg_name\": \"b\\n\"}]\
+      \x25\x08\x04\x18\x07\x2a\x01\x03\x52\x0d\x0a\x09comm_size\x48\x40\x52\x0d\x0a\x07pg_name\xea\x01\x011",
     // Metadata; computation 1 of 5 us; send 2 after it, to rank 1.
     b"\0\x08\x08\x01\x12\x00\x18\x04\x38\x05\x35\x08\x02\x12\x01s\x18\x05\x2a\x01\x01\
       \x52\x0d\x0a\x09comm_size\x48\x09\x52\x0c\x0a\x08comm_dst\x38\x01\x52\x0c\x0a\x08comm_tag\x38\x02",
@@ -184,6 +192,10 @@ fn fuzz(name: &str, few: u64, files: Vec<Vec<u8>>, read: impl Fn(&[u8]) -> bool)
         _ => default,
     };
     let (count, seed) = (number("FUZZ", few), number("FUZZ_SEED", 14));
+    let only = std::env::var("FUZZ_READER").unwrap_or_default();
+    if !name.contains(&only) {
+        return 1;
+    }
     let refused = files.iter().find(|file| !read(file));
     assert!(refused.is_none(), "{name}: not valid: {:?}", refused.map(|file| String::from_utf8_lossy(file)));
     let mut stream = Stream::new(seed, count, name.len() as u64);

@@ -6,8 +6,12 @@
 use super::node::Node;
 use crate::job::RANKS_MAX;
 use crate::refused::Refused;
+use crate::text::quoted;
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// Names of groups that a message shows.
+const NAMES: usize = 8;
 
 /// Groups by name. A group that is not named has all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +35,7 @@ impl Groups {
         let Value::Object(all) = json else { return Err(refuse(expected.into())) };
         let mut groups = Groups::default();
         for (name, ranks) in all {
-            let ranks = ranks_of(&ranks).ok_or_else(|| refuse(format!("group \"{name}\": {expected}")))?;
+            let ranks = ranks_of(&ranks).ok_or_else(|| refuse(format!("group {}: {expected}", quoted(&name))))?;
             groups.0.insert(name, ranks);
         }
         Ok(groups)
@@ -72,9 +76,18 @@ impl Groups {
         }
     }
 
-    /// Names of the groups.
+    /// Number of ranks of a group of `ranks` ranks; all, if there is no such group.
+    pub(super) fn size(&self, name: &str, ranks: u32) -> u64 {
+        self.0.get(name).map_or(ranks.into(), |members| members.len() as u64)
+    }
+
+    /// Names of the groups, of many the first.
     pub(super) fn names(&self) -> String {
-        self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+        let mut names: Vec<String> = self.0.keys().take(NAMES).map(quoted).collect();
+        if self.0.len() > NAMES {
+            names.push("...".into());
+        }
+        names.join(", ")
     }
 }
 

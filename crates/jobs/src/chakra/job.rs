@@ -16,9 +16,10 @@
 use super::groups::Groups;
 use super::node::Node;
 use crate::collective::{Algorithm, Collective, Kind};
-use crate::job::{Job, JobBuilder, Problem, When};
+use crate::job::{Job, JobBuilder, MADE_MAX, Problem, When};
 use crate::op::{BYTES_MAX, Op, TIME_MAX};
 use crate::refused::Refused;
+use crate::text::quoted;
 use backwater_types::Duration;
 use std::collections::HashMap;
 
@@ -57,10 +58,17 @@ const STEPS: u32 = 1 << 15;
 /// At the first node that is not valid, by file, place and name.
 pub fn job(ranks: &[(String, Vec<Node>)], mut groups: Groups, options: Options) -> Result<Job, Refused> {
     ranks.iter().flat_map(|(_, nodes)| nodes).filter(|node| node.kind == 1).for_each(|node| groups.add(node));
-    let mut builder = JobBuilder::default();
+    let mut operations = 0;
+    let mut all = Vec::with_capacity(ranks.len());
     for (rank, (file, nodes)) in (0..).zip(ranks) {
-        let of = Rank { rank, file, nodes, ranks: ranks.len() as u32, groups: &groups, options, turns: HashMap::new() };
-        of.add(&mut builder)?;
+        let ranks = ranks.len() as u32;
+        let rank = Rank { rank, file, nodes, ranks, groups: &groups, options, turns: HashMap::new() };
+        rank.count(&mut operations)?;
+        all.push(rank);
+    }
+    let mut builder = JobBuilder::default();
+    for rank in all {
+        rank.add(&mut builder)?;
     }
     let folder = ranks.first().map_or("the traces", |(file, _)| file.as_str());
     builder.finish().map_err(|problem| Refused::at(folder, problem))
@@ -79,8 +87,29 @@ struct Rank<'a> {
 
 impl Rank<'_> {
     fn refuse(&self, node: &Node, problem: impl std::fmt::Display) -> Refused {
-        let name = crate::text::quoted(&node.name);
+        let name = quoted(&node.name);
         Refused::at(format_args!("{}: byte {}", self.file, node.at), format_args!("node {} {name}: {problem}", node.id))
+    }
+
+    /// Counts operations, before any is made. A collective of n ranks has at most 4 (n - 1) in each channel.
+    fn count(&self, operations: &mut u64) -> Result<(), Refused> {
+        for node in self.nodes {
+            *operations += match node.kind {
+                7 => {
+                    2 + 4
+                        * self.groups.size(&node.group, self.ranks).saturating_sub(1)
+                        * u64::from(self.options.channels)
+                }
+                _ => 1,
+            };
+            if *operations > MADE_MAX {
+                let expected = format!("expected at most {MADE_MAX}, with fewer ranks, collectives or channels");
+                return Err(
+                    self.refuse(node, format_args!("the job has about {operations} operations up to it: {expected}"))
+                );
+            }
+        }
+        Ok(())
     }
 
     fn add(mut self, builder: &mut JobBuilder) -> Result<(), Refused> {
@@ -167,11 +196,12 @@ impl Rank<'_> {
             }
         };
         let Some((mut members, group)) = self.groups.of(&node.group, self.ranks) else {
-            let problem = format!("pg_name \"{}\": expected one of the groups {}", node.group, self.groups.names());
+            let problem =
+                format!("pg_name {}: expected one of the groups {}", quoted(&node.group), self.groups.names());
             return Err(self.refuse(node, problem));
         };
         if let Some(member) = members.iter().find(|member| **member >= self.ranks) {
-            let problem = format!("group \"{}\" has rank {member}: expected 0 to {}", node.group, self.ranks - 1);
+            let problem = format!("group {} has rank {member}: expected 0 to {}", quoted(&node.group), self.ranks - 1);
             return Err(self.refuse(node, problem));
         }
         // The first rank of a group is the root of a broadcast, unless the node names another.
@@ -180,7 +210,7 @@ impl Rank<'_> {
             members.rotate_left(root);
         }
         let Some(me) = members.iter().position(|member| *member == self.rank) else {
-            return Err(self.refuse(node, format_args!("group \"{}\" has not rank {}", node.group, self.rank)));
+            return Err(self.refuse(node, format_args!("group {} has not rank {}", quoted(&node.group), self.rank)));
         };
         let size = if kind == Kind::Barrier { 1 } else { self.size(node)? };
         let bytes =

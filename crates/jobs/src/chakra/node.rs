@@ -60,6 +60,10 @@ pub fn read(from: impl Read, file: &str) -> Result<Vec<Node>, Refused> {
     }
     while messages.advance()? {
         let node = node(&messages.message, messages.at).map_err(|(at, problem)| messages.refuse(at, problem))?;
+        if node.kind == 0 {
+            // A node takes memory, and an empty one a byte of the file.
+            return Err(messages.refuse(0, "a node without a type: expected 1 to 7"));
+        }
         nodes.push(node);
     }
     Ok(nodes)

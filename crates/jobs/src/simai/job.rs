@@ -8,11 +8,8 @@
 use super::plan::{Options, Phases, Plan};
 use super::rank::Writer;
 use super::text::Model;
-use crate::job::{Job, JobBuilder};
+use crate::job::{Job, JobBuilder, MADE_MAX};
 use crate::refused::Refused;
-
-/// Most operations of a job: about two gigabytes.
-const OPERATIONS_MAX: u64 = 50_000_000;
 
 /// Makes the job of a model. `file` is its name in messages.
 ///
@@ -25,10 +22,10 @@ pub fn job(model: &Model, options: Options, file: &str) -> Result<Job, Refused> 
         None => refuse(problem),
     })?;
     let operations = plan.operations();
-    if operations > OPERATIONS_MAX {
+    if operations > MADE_MAX {
         let ranks = plan.division.ranks();
         let problem = format!(
-            "about {operations} operations of {ranks} ranks: expected at most {OPERATIONS_MAX}, with fewer iterations or ranks"
+            "about {operations} operations of {ranks} ranks: expected at most {MADE_MAX}, with fewer iterations or ranks"
         );
         return Err(refuse(problem));
     }
