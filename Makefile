@@ -46,7 +46,7 @@ WHEELS := target/dist
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long test-oldest test-slurm fuzz bench bench-costs bench-lab bench-page lint lint-rust lint-python tools audit sbom format docs figures rustdoc api results lock wheel clean
+.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long test-oldest test-slurm fuzz bench bench-costs bench-lab bench-page lint lint-rust lint-python tools audit sbom format docs figures rustdoc api formats results lock wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -145,6 +145,9 @@ format: $(VENV)/.packages ## format everything
 
 results: setup ## docs/results/*.md from the ledger and its prose
 	$(BIN)/python tools/site/ledger_pages.py docs/results
+
+formats: ## docs/job-formats.md from the documentation of the readers of jobs
+	python3 tools/job_formats.py docs/job-formats.md
 
 api: setup ## docs/api.md from the docstrings
 	$(BIN)/python tools/apipage.py docs/api.md

@@ -10,9 +10,10 @@ ROOT = Path(__file__).parents[1]
 READERS = ROOT / "crates/jobs/src"
 HEAD = """# Files of training jobs
 
-This page says for each format what is read, what is read otherwise than by the program that it comes from, and what is refused. An error names the
-file, the line or byte, the value, and what was expected. [Run your training job](guides/training-job.md) says how to bring a file in, and [Training
-jobs beside other simulators](jobs.md) what the results were compared with.
+This page says for each format what is read, and what is refused. Where the program that a format comes from does
+otherwise, a table says so. An error names the file, the line or byte, the value, and what was expected. [Run your
+training job](guides/training-job.md) says how to bring a file in. [Training jobs beside other simulators](jobs.md) says
+what the results were compared with.
 
 This page is generated from the documentation of the readers (`make formats`).
 """

@@ -119,8 +119,10 @@ def start(
     `control` is what `host.transport = "callback"` calls, and then it is on one thread.
     """
 
-def critical_path(scenario_json: str, workload: int, iteration: int, times: list[bytes], end_ps: int) -> str:
-    """JSON: `begin_ps`, `end_ps` and `steps` of the critical path of an iteration, or null if it has not ended.
+def critical_path(
+    scenario_json: str, workload: int, iteration: int, times: list[bytes], ran_ps: tuple[int, int], end_ps: int
+) -> str:
+    """JSON: `begin_ps`, `end_ps` and `steps` of the critical path of an iteration, which ran from `ran_ps[0]` on.
 
     `times` are `arrival_ps`, `finish_rx_ps` and `finish_tx_ps` of all flows of the job as 64-bit integers, and
     `end_ps` is the end of the run.

@@ -4,7 +4,7 @@
 //! that it requires, the one before it on its stream or at its NIC, or a message. So the steps follow one another
 //! without a gap, and sum exactly to the time of the iteration. Of several chains that are as late, it is one.
 
-use crate::drive;
+use crate::drive::{self, First};
 use crate::job::When;
 use crate::op::Work;
 use crate::placed::{Part, Placed};
@@ -77,29 +77,52 @@ pub struct Path {
     pub steps: Vec<Step>,
 }
 
-/// Returns the critical path of an iteration of a job that ran; `None` if the iteration did not end.
+/// Why there is no critical path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unknown {
+    /// The times are not those of the job.
+    #[error("{0}: these are times of another run")]
+    OtherRun(#[from] OtherRun),
+    /// The iteration did not run in this time.
+    #[error("iteration {0} is not found as it ran: a rank woke when a message came, and their order is not known")]
+    Order(u32),
+}
+
+/// Returns the critical path of an iteration of a job, which ran from `ran.0` to `ran.1`.
 ///
 /// # Errors
-/// If the times are not those of the job.
+/// If the times are not those of the job. Or if a rank woke when a message arrived, and it matters which came first:
+/// engines differ in this, and some do not always do the same.
 pub fn critical_path(
     placed: &Arc<Placed>,
     when: drive::When,
     times: Times,
     iteration: u32,
-) -> Result<Option<Path>, OtherRun> {
+    ran: (Instant, Instant),
+) -> Result<Path, Unknown> {
+    let in_order = |first| path(placed, drive::When { first, ..when }, times, iteration);
+    let found = [First::Wakes, First::Arrivals].map(in_order);
+    let fits = |path: &Path| (path.begin, path.end) == ran;
+    if let Some(path) = found.iter().flatten().flatten().find(|path| fits(path)) {
+        return Ok(path.clone());
+    }
+    match found {
+        [Err(error), Err(_)] => Err(error.into()),
+        _ => Err(Unknown::Order(iteration)),
+    }
+}
+
+/// Returns the critical path of an iteration; `None` if it did not end.
+fn path(placed: &Arc<Placed>, when: drive::When, times: Times, iteration: u32) -> Result<Option<Path>, OtherRun> {
     let each = placed.job().iterations();
     let repetition = iteration / each;
     let spans = replay(placed, when, times, 0..0)?.take_spans();
-    let own = |span: &Span| (span.repetition, placed.job().phases[span.phase as usize].iteration);
-    let here = spans.iter().filter(|span| own(span) == (repetition, iteration % each));
-    let (mut begin, mut end, mut ranks) = (Instant::NEVER, Instant::ZERO, 0);
-    let mut last_rank = u32::MAX;
-    for span in here {
-        (begin, end) = (begin.min(span.begin), end.max(span.end));
-        ranks += u32::from(span.rank != last_rank);
-        last_rank = span.rank;
-    }
-    if ranks == 0 || end == Instant::NEVER {
+    let own = |span: &&Span| {
+        (span.repetition, placed.job().phases[span.phase as usize].iteration) == (repetition, iteration % each)
+    };
+    let begin = spans.iter().filter(own).map(|span| span.begin).min().unwrap_or(Instant::NEVER);
+    let end = spans.iter().filter(own).map(|span| span.end).max().unwrap_or(Instant::NEVER);
+    if end == Instant::NEVER {
         return Ok(None);
     }
     // Other ranks may still have been in an earlier repetition.
@@ -348,8 +371,8 @@ mod tests {
         let [started, received, acknowledged] = &played.times;
         let times = Times { started, received, acknowledged };
         let iterations = placement.repetitions * job.iterations();
-        let path = |iteration| critical_path(played.machine.placed(), WHEN, times, iteration);
-        let all = (0..iterations).map(|one| path(one).expect("the same run").expect("it ended")).collect();
+        let of = |iteration| path(played.machine.placed(), WHEN, times, iteration);
+        let all = (0..iterations).map(|one| of(one).expect("the same run").expect("it ended")).collect();
         (played, all)
     }
 
@@ -386,7 +409,7 @@ mod tests {
                 let moved = play(job.clone(), placement.clone(), &mut { longer });
                 let [started, received, acknowledged] = &moved.times;
                 let times = Times { started, received, acknowledged };
-                let path = critical_path(moved.machine.placed(), WHEN, times, 0).expect("the same run").expect("ended");
+                let path = path(moved.machine.placed(), WHEN, times, 0).expect("the same run").expect("ended");
                 assert!(path.end >= first.end + Duration(2), "seed {seed}: message {message} of {first:?}: {path:?}");
                 delayed += 1;
             }
@@ -422,10 +445,15 @@ mod tests {
         builder.end_rank().expect("no cycle");
         let job = builder.finish().expect("matched");
         let (played, _) = paths(&job, &placement(vec![0, 1]), &|_| Duration(300));
-        let [mut started, received, acknowledged] = played.times;
-        started[0] = Instant(7);
-        let times = Times { started: &started, received: &received, acknowledged: &acknowledged };
-        let error = critical_path(played.machine.placed(), WHEN, times, 0).expect_err("it starts at once");
-        assert_eq!(error, OtherRun { number: 0, expected: 7, found: 0 });
+        let [started, received, acknowledged] = played.times;
+        let others = [Instant(7)];
+        let times = Times { started: &others, received: &received, acknowledged: &acknowledged };
+        let ran = (Instant::ZERO, Instant(300));
+        let error = critical_path(played.machine.placed(), WHEN, times, 0, ran).expect_err("it starts at once");
+        assert_eq!(error, Unknown::OtherRun(OtherRun { number: 0, expected: 7, found: 0 }));
+        let times = Times { started: &started, ..times };
+        let of = |ran| critical_path(played.machine.placed(), WHEN, times, 0, ran);
+        assert_eq!(of(ran).expect("it ran so").end, Instant(300));
+        assert_eq!(of((Instant::ZERO, Instant(301))), Err(Unknown::Order(0)));
     }
 }

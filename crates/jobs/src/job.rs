@@ -117,6 +117,12 @@ impl Job {
         self.starts.len().saturating_sub(1) as u32
     }
 
+    /// Puts all operations into one phase without a name.
+    pub(crate) fn forget_phases(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.phase = 0);
+        (self.phases, self.iterations) = (vec![Phase::default()], 1);
+    }
+
     /// Number of iterations that its phases belong to; at least 1.
     pub fn iterations(&self) -> u32 {
         self.iterations

@@ -1,6 +1,6 @@
 //! Jobs without what a format cannot say.
 
-use crate::job::{Job, Phase};
+use crate::job::Job;
 use crate::op::{Op, Work};
 use backwater_types::Duration;
 
@@ -23,11 +23,10 @@ impl LeftOut {
                 Work::Calc(time) if self.fractions => Work::Calc(Duration((time.0 + 500) / 1000 * 1000)),
                 work => work,
             };
-            let phase = if self.phases { 0 } else { op.phase };
-            Op { work, phase, acknowledged: op.acknowledged && !self.acknowledgements, ..op }
+            Op { work, acknowledged: op.acknowledged && !self.acknowledgements, ..op }
         });
         if self.phases {
-            left.phases = vec![Phase::default()];
+            left.forget_phases();
         }
         left
     }

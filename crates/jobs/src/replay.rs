@@ -3,7 +3,7 @@
 //! Ranks depend on one another only through messages. So the times of all messages are enough to know everything else
 //! about a run of the job, and nothing has to be recorded while it runs.
 
-use crate::drive::{First, When, drive};
+use crate::drive::{When, drive};
 use crate::machine::Machine;
 use crate::placed::Placed;
 use backwater_types::Instant;
@@ -21,12 +21,9 @@ pub struct Times<'a> {
     pub acknowledged: &'a [Instant],
 }
 
-/// The times are not those of the job. Or a rank woke when a message arrived, and which came first matters: engines
-/// differ in this, and some do not always do the same.
+/// A message starts at another time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "message {number} of the job starts at {found} ps and not at {expected} ps: this is another run, or what a rank did at one instant has another order"
-)]
+#[error("message {number} of the job starts at {found} ps and not at {expected} ps")]
 pub struct OtherRun {
     /// Number of the message.
     pub number: u32,
@@ -41,15 +38,6 @@ pub struct OtherRun {
 /// # Errors
 /// If a message does not start when it did.
 pub fn replay(placed: &Arc<Placed>, when: When, times: Times, traced: Range<u32>) -> Result<Machine, OtherRun> {
-    let in_order = |first| once(placed, When { first, ..when }, times, traced.clone());
-    in_order(when.first).or_else(|error| {
-        // Engines differ in this.
-        let other = if when.first == First::Wakes { First::Arrivals } else { First::Wakes };
-        in_order(other).map_err(|_| error)
-    })
-}
-
-fn once(placed: &Arc<Placed>, when: When, times: Times, traced: Range<u32>) -> Result<Machine, OtherRun> {
     let mut machine = Machine::new(placed.clone());
     machine.trace(traced);
     let mut differs = None;

@@ -5,6 +5,7 @@ mod toy;
 use backwater_jobs::simai::{Options, job, read};
 use backwater_jobs::{Job, Work};
 use backwater_types::{Duration, Instant};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 fn file(name: &str) -> String {
@@ -62,6 +63,22 @@ fn a_pipeline_has_its_bubble() {
     // Stages pass on their bytes forward and backward, once for each microbatch.
     let made = job(&read(&pipeline(4, 8, 4, 1000), "m").expect("valid"), Options::default(), "m").expect("it divides");
     assert_eq!(sent(&made), 3 * 8 * 2 * 1000);
+}
+
+/// Operations of each iteration belong to phases of that iteration, which have the names of those of the first.
+#[test]
+fn each_iteration_has_its_own_phases() {
+    let options = Options { iterations: 3, ..Options::default() };
+    let made = job(&read(&pipeline(2, 2, 4, 1000), "m").expect("valid"), options, "m").expect("it divides");
+    let mut names = vec![BTreeMap::<&str, usize>::new(); 3];
+    for rank in 0..made.ranks() {
+        for op in 0..made.len(rank) {
+            let phase = &made.phases[made.op(rank, op).phase as usize];
+            *names[phase.iteration as usize].entry(&phase.name).or_default() += 1;
+        }
+    }
+    assert!(names[0].len() >= 4, "{names:?}");
+    assert!(names.iter().all(|one| one == &names[0]), "{names:?}");
 }
 
 /// Two all-reduces round a ring of eight: 14 steps each, of S/8 bytes. Computations and updates of the file are added.

@@ -2,7 +2,7 @@
 
 use backwater_jobs::critical::{Kind, Path, Step};
 use backwater_jobs::drive::{First, When};
-pub use backwater_jobs::replay::{OtherRun, Times};
+pub use backwater_jobs::replay::Times;
 use backwater_jobs::{Placed, critical};
 use backwater_scenario::model::{Scenario, Workload};
 use backwater_scenario::{job, topology};
@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 /// Why there is no critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// A message starts at another time.
+    /// The iteration did not run so.
     #[error(transparent)]
-    OtherRun(#[from] OtherRun),
+    Unknown(#[from] critical::Unknown),
     /// There are more or fewer flows than messages.
     #[error("{found} flows: expected those of the {expected} messages of the job")]
     Flows {
@@ -27,11 +27,11 @@ pub enum Refused {
 }
 
 /// Returns the critical path of iteration `iteration` of workload number `class`, a job, as JSON: `begin_ps`, `end_ps`
-/// and `steps`. Null if the iteration did not end before `end`, the end of the run. `times` are those of all flows of
+/// and `steps`. The iteration ran from `ran.0` to `ran.1`, and the run ended at `end`. `times` are those of all flows of
 /// the job, in the order of their numbers.
 ///
 /// # Errors
-/// If the times are not those of the job.
+/// If the times are not those of the job, or if the order of what happened at one instant matters and is not known.
 ///
 /// # Panics
 /// If the workload is no job.
@@ -40,6 +40,7 @@ pub fn critical_path(
     class: usize,
     iteration: u32,
     times: Times,
+    ran: (Instant, Instant),
     end: Instant,
 ) -> Result<Value, Refused> {
     let graph = topology::expand(&scenario.topology);
@@ -55,8 +56,8 @@ pub fn critical_path(
         return Err(Refused::Flows { found, expected });
     }
     let when = When { start: Instant::ZERO + start, tick: job::tick(&scenario.conventions), end, first: First::Wakes };
-    let path = critical::critical_path(&placed, when, times, iteration)?;
-    Ok(path.map_or(Value::Null, |path| whole(&path, &placed, workload.class(), flows.start as u32)))
+    let path = critical::critical_path(&placed, when, times, iteration, ran)?;
+    Ok(whole(&path, &placed, workload.class(), flows.start as u32))
 }
 
 fn whole(path: &Path, placed: &Placed, class: &str, first_flow: u32) -> Value {

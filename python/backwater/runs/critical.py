@@ -209,14 +209,16 @@ def critical_path(
     scenario: Scenario,
     digest: str,
     flows: pa.Table,
+    phases: pa.Table,
     end_ps: int,
     *,
     job: str | None = None,
     iteration: int,
     progress: Progress | None = None,
 ) -> CriticalPath:
-    """Returns the critical path of an iteration, with the run run again. `flows` is the table `flows` of the run, which
-    ended at `end_ps`. `job` is needed if there are several.
+    """Returns the critical path of an iteration, with the run run again.
+
+    `flows` and `phases` are tables of the run, which ended at `end_ps`. `job` is needed if there are several.
 
     # Errors
     `InputError` where there is no such job, its iteration has not ended, or what ran now is not the run of this digest.
@@ -224,12 +226,13 @@ def critical_path(
     number, name = job_of(scenario, job)
     own = flows.filter(pc.equal(flows["class"].cast(pa.string()), name)).sort_by("flow")
     times = [instants(own[column]) for column in TIMES]
-    text = _core.critical_path(json.dumps(scenario), number, iteration, times, end_ps)
-    found = msgspec.json.decode(text, type=Found | None)
-    if found is None:
+    ran_ps = span_of(phases.filter(pc.equal(phases["class"].cast(pa.string()), name)), iteration)
+    if ran_ps is None:
         raise _core.InputError(
             f"{label}: iteration {iteration} of job '{name}' has not ended: expected one of table `phases`"
         )
+    text = _core.critical_path(json.dumps(scenario), number, iteration, times, ran_ps, end_ps)
+    found = msgspec.json.decode(text, type=Found)
     wanted = {step.flow: step.span_ps for step in found.steps if step.kind in CROSSES and step.flow is not None}
     # If there are too many, those that took longest.
     chosen = sorted(wanted, key=lambda flow: -wanted[flow])[:FLOWS_MAX]
@@ -238,6 +241,15 @@ def critical_path(
         rows = own.take(pc.index_in(pa.array(chosen, own["flow"].type), value_set=own["flow"].combine_chunks()))
         explained = again(label, scenario, digest, flows, rows, end_ps, progress)
     return CriticalPath(label, digest, name, iteration, found.begin_ps, found.end_ps, found.steps, explained)
+
+
+def span_of(phases: pa.Table, iteration: int) -> tuple[int, int] | None:
+    """Returns when an iteration of a job began and ended, from its rows of `phases`; None if it has not ended."""
+    own = phases.filter(pc.equal(phases["iteration"], iteration))
+    ranks = pc.count_distinct(phases["rank"]).as_py()
+    if own.num_rows == 0 or own["end_ps"].null_count or pc.count_distinct(own["rank"]).as_py() < ranks:
+        return None
+    return pc.min(own["begin_ps"]).as_py(), pc.max(own["end_ps"]).as_py()
 
 
 def instants(times: pa.ChunkedArray) -> bytes:

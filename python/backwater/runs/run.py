@@ -223,9 +223,10 @@ class Run:
         if self.entry.cut_short:
             raise refused(self.path, "was stopped before its end: it cannot be run to the same point again")
         end = self.summary["sim_time_ps"]
-        flows = self.table("flows")
+        name = job_of(self.scenario, job)[1]
+        flows, phases = self.table("flows"), self.table("phases")
         return critical_path(
-            self.label, self.scenario, self.digest, flows, end, job=job, iteration=iteration, progress=progress
+            self.label, self.scenario, self.digest, flows, phases, end, job=name, iteration=iteration, progress=progress
         )
 
 

@@ -249,10 +249,8 @@ impl Phases {
         let mut first = None;
         for iteration in 0..iterations {
             let mut add = |name: String| builder.phase(name, iteration);
-            first = first.or(Some(add("start".into())));
-            if iteration > 0 {
-                add("start".into());
-            }
+            let start = add("start".into());
+            first = first.or(Some(start));
             for microbatch in 0..microbatches {
                 add(format!("forward {}", microbatch + 1));
                 add(format!("backward {}", microbatch + 1));
