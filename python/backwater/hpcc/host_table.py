@@ -36,6 +36,8 @@ def host_section(imported: Imported) -> str:
     window, key = "none", "HAS_WIN"
     if windowed:
         window, key = ("base-bdp", "HAS_WIN") if given.flag("GLOBAL_T", True) else ("pair-bdp", "GLOBAL_T")
+        if "FIXED_WIN" in given.entries and key == "HAS_WIN":
+            window, key = units.toml_size(given.whole("FIXED_WIN", 0, read_payload(given))), "FIXED_WIN"
     lines.append(aligned(f'window = "{window}"', given.where(key)))
     lines.append(aligned(f'payload = "{read_payload(given)} B"', given.where("PACKET_PAYLOAD_SIZE")))
     high = given.flag("ACK_HIGH_PRIO", False)

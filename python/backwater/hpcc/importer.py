@@ -42,8 +42,8 @@ def read(topology_path: Path, flows_path: Path, config_path: Path | None, transp
     if transport not in TRANSPORTS:
         raise InputError(f"--transport {transport}: expected one of {', '.join(TRANSPORTS)}")
     network = topology.read(topology_path)
-    imported = Imported(network, flows.read(flows_path, network), config.read(config_path), transport, name)
-    imported.notes += [network.note] if network.note else []
+    imported = Imported(network, flows.read(flows_path, network), config.read(config_path, transport), transport, name)
+    imported.notes += [note for note in (network.note, imported.flows.note, *imported.config.notes) if note]
     imported.origin_ns = imported.flows.flows[0].start_ns // MILLISECOND_NS * MILLISECOND_NS
     check_modes(imported)
     run = run_section(imported)  # Leaves out the flows that the stop time leaves out.
@@ -98,8 +98,14 @@ def check_modes(imported: Imported) -> None:
             other = next(transport for transport, m in MODE_OF.items() if m == mode)
             raise given.wrong("CC_MODE", f"--transport {imported.transport} is {wanted}: expected --transport {other}")
         known = ", ".join(f"{m} ({transport})" for transport, m in MODE_OF.items())
-        raise given.wrong("CC_MODE", f"expected one of {known}")
-    given.must_be("L2_BACK_TO_ZERO", 0, "a host resends from the byte that was lost, not from the start of its chunk")
+        raise given.wrong(
+            "CC_MODE", f"expected one of {known}; other numbers are controls of single forks, which are not simulated"
+        )
+    for key, (value, why) in config.MUST_BE.items():
+        given.must_be(key, value, why)
+    for key, why in config.NOT_READ.items():
+        if key in given.entries:
+            raise given.wrong(key, why)
 
 
 def head(imported: Imported) -> str:
@@ -315,15 +321,19 @@ def read_link_down(imported: Imported) -> tuple[int, set[int]] | None:
 def summary(imported: Imported, paths: list[Path]) -> list[str]:
     """Returns the summary of an import, line by line."""
     network, given, listed = imported.network, imported.config, imported.flows.flows
-    classes = ", ".join(f"{len(members):,} {name}" for name, members in imported.lists.items())
+    numbers = [f"{len(members):,} {name}" for name, members in imported.lists.items() if members]
+    endless = len(imported.flows.endless)
+    classes = ", ".join([*numbers, f"{endless:,} without end"] if endless else numbers)
+    listed_bytes = sum(flow.bytes for members in imported.lists.values() for flow in members)
+    amount = f", {size(listed_bytes)}" if listed_bytes else ""
     groups = imported.flows.groups
     of_groups = f"; priority groups {some_of(groups)}" if len(groups) > 1 else ""
     switches = some(len(network.switches), "switch", "es")
     lines = [
         f"{paths[0]}: {some(len(network.hosts), 'host')}, {switches}, {some(len(network.links), 'link')} "
         f"({network.dialect} dialect); {imported.transport}",
-        f"{', '.join(path.name for path in paths[1:])}: {some(len(listed), 'flow')} ({classes}), "
-        f"{size(sum(flow.bytes for flow in listed))}, from {listed[0].start_ns / 1e9:.9g} to "
+        f"{', '.join(path.name for path in paths[1:]) or imported.flows.path.name}: {some(len(listed), 'flow')} "
+        f"({classes}){amount}, from {listed[0].start_ns / 1e9:.9g} to "
         f"{listed[-1].start_ns / 1e9:.9g} s{of_groups}",
         *(f"Note: {note}" for note in imported.notes),
     ]

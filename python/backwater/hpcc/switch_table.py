@@ -11,12 +11,14 @@ from backwater.hpcc.words import number
 
 SCHEME_PAYLOAD_BYTES = 1000
 """What the quanta of the schemes are for."""
+BUFFER_MAX_MIB = 4095
 K_MAX_KB = (2**32 - 1) // 1000  # Thresholds are 32 bits of bytes there.
 
 
 def switch_section(imported: Imported) -> str:
     given = imported.config
-    buffer = given.whole("BUFFER_SIZE", 12, 1, 4095)
+    mebibytes = config.whole(1, BUFFER_MAX_MIB)
+    buffer = given.get("BUFFER_SIZE", 12, "12", mebibytes, f"a whole number from 1 to {BUFFER_MAX_MIB}, in MiB")
     lines = ["[switch]", aligned(f'buffer = "{buffer} MiB"', given.where("BUFFER_SIZE"))]
     if len(imported.flows.groups) > 1:
         lines.append(aligned('assignment = "class"', f"{imported.flows.path.name}: flows of several priority groups"))

@@ -1,11 +1,12 @@
 """topology.txt: its first line, the numbers of the switches, the links.
 
-Four dialects, told apart by the words of the first line:
-HPCC, ConWeave   nodes switches links
-PowerTCP         nodes switches tors links
-Reverie          nodes switches tors links leaf_capacity spine_capacity
-SimAI            nodes gpus_per_server nvswitches switches links GPU_TYPE
-Then the switches, in SimAI NVSwitches first; every other number is a host. A link is `a b rate delay error_rate`.
+Dialects, told apart by the words of the first line:
+HPCC, ConWeave, ns3-rdma   nodes switches links
+PowerTCP                   nodes switches tors links
+Reverie                    nodes switches tors links leaf_capacity spine_capacity
+SimAI                      nodes gpus_per_server nvswitches switches links GPU_TYPE
+Then the switches, in SimAI NVSwitches first; every other number is a host. A link is `a b rate delay error_rate`,
+without the last in ns3-rdma. The simulators stop reading behind the links.
 """
 
 from __future__ import annotations
@@ -73,11 +74,12 @@ def read(path: Path) -> Network:
     dialect, nodes, switch_count, link_count = first_line(words)
     switches = read_switches(words, nodes, switch_count)
     cut: list[str] = []
-    links = read_links(words, nodes, set(switches), link_count, cut)
+    bare = is_bare(words.row())
+    links = read_links(words, nodes, set(switches), link_count, cut, bare=bare)
     notes = [f"delays are cut off to whole nanoseconds, as there: {cut[0]}"] if cut else []
-    if words.row():
-        notes.append(f"text behind the last link is left out, as there ({path.name}:{words.line})")
-    note = "; ".join(notes)
+    left = words.left("link", link_count, is_link)
+    note = "; ".join([*notes, left] if left else notes)
+    dialect = "ns3-rdma" if bare else dialect
     network = Network(path, dialect, nodes, switches, links, note)
     check_shape(network, words)
     return network
@@ -101,6 +103,9 @@ def first_line(words: Words) -> tuple[str, int, int, int]:
         nvswitches = words.integer("number of NVSwitches", 0, nodes)
         switches = nvswitches + words.integer("number of switches", 0, nodes - nvswitches)
     else:
+        if row[1] == "0":
+            problem = "hosts that are joined without a switch are not simulated: expected at least 1"
+            raise words.wrong("number of switches", words.next("number of switches"), problem)
         switches = words.integer("number of switches", 1, nodes)
         if len(row) > 3:
             words.integer("number of ToR switches", 0, switches)
@@ -125,8 +130,17 @@ def read_switches(words: Words, nodes: int, count: int) -> list[int]:
     return list(switches)
 
 
-def read_links(words: Words, nodes: int, switches: set[int], count: int, cut: list[str]) -> list[Link]:
-    """Reads the links. Delays that lose a fraction are added to `cut`."""
+def is_link(row: list[str]) -> bool:
+    return len(row) >= 4 and all(map(INTEGER.fullmatch, row[:2])) and units.rate(row[2]) is not None
+
+
+def is_bare(row: list[str]) -> bool:
+    """Returns whether a link has no error rate, as in ns3-rdma."""
+    return len(row) == 4 and is_link(row)
+
+
+def read_links(words: Words, nodes: int, switches: set[int], count: int, cut: list[str], *, bare: bool) -> list[Link]:
+    """Reads the links, which have no error rate if they are `bare`. Delays that lose a fraction are added to `cut`."""
     links: list[Link] = []
     joined: dict[tuple[int, int], int] = {}
     for i in range(count):
@@ -146,15 +160,10 @@ def read_links(words: Words, nodes: int, switches: set[int], count: int, cut: li
         joined[pair] = line
         rate = read_rate(words, what)
         delay_ns = read_delay(words, what, cut)
-        share = words.number(f"{what}, error rate", "expected a share from 0 to below 1")
+        share = 0.0 if bare else words.number(f"{what}, error rate", "expected a share from 0 to below 1")
         if not 0 <= share < 1:
             raise words.wrong(f"{what}, error rate", f"{share:g}", "expected a share from 0 to below 1")
         links.append(Link(a, b, rate, delay_ns, share, line))
-    # The simulators stop reading here, and files have notes behind the links. Another link is a mistake.
-    if len(row := words.row()) >= 3 and all(map(INTEGER.fullmatch, row[:2])) and units.rate(row[2]) is not None:
-        raise words.wrong(
-            "", words.next(""), f"a link beyond the {count} of the first line: expected the end of the file"
-        )
     return links
 
 
@@ -195,11 +204,18 @@ def check_shape(network: Network, words: Words) -> None:
         if not links:
             raise InputError(f"{path}:{words.line}: no link leads to {kind} {node}: expected one")
         if len(links) > most:
-            hint = "; GPUs with a link to an NVSwitch and one to the network are not simulated"
+            what = (
+                "GPUs with a link to an NVSwitch and one to the network"
+                if network.dialect == "SimAI"
+                else "several NICs"
+            )
             raise InputError(
                 f"{path}:{links[most].line}: {kind} {node} has {len(links)} links: "
-                + (f"expected at most {most}" if kind == "switch" else "expected a host to have exactly one")
-                + (hint if network.dialect == "SimAI" else "")
+                + (
+                    f"expected at most {most}"
+                    if kind == "switch"
+                    else f"{what} are not simulated: expected a host to have exactly one"
+                )
             )
     reached, todo = {0}, [0]
     while todo:

@@ -1,16 +1,18 @@
 """Reads text files as a C++ stream does: words, whatever line they are on. Each word keeps its line number.
 
-`#` starts a comment. The simulators have no comments, but people write them.
+`#` starts a comment, and so does a word that begins with `//`. The simulators have no comments, but people write them.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import takewhile
 from pathlib import Path
 
 from backwater._core import InputError
+from backwater.common.quantities import some
 
 INTEGER = re.compile(r"[0-9]{1,19}")
 NUMBER = re.compile(r"[+-]?([0-9]{1,40}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,4})?")
@@ -37,6 +39,10 @@ class Words:
                 break
         return self._row[self._at :]
 
+    def rest(self) -> list[str]:
+        """Returns the words left on the line of the last returned word."""
+        return self._row[self._at :]
+
     def next(self, what: str) -> str:
         """Returns the next word. If there is none, the error says that `what` was expected."""
         if self._at == len(self._row) and not self.row():
@@ -57,10 +63,19 @@ class Words:
             raise self.wrong(what, word, expected)
         return value
 
-    def end(self, after: str) -> None:
-        """Raises an error if words are left."""
-        if self.row():
-            raise self.wrong("", self.next(""), f"left over: expected the end of the file after {after}")
+    def left(self, what: str, count: int, is_one: Callable[[list[str]], bool]) -> str:
+        """Says what is left behind `count` things that are called `what`; empty at the end of the file.
+
+        The simulators stop reading there. Lines for which `is_one` holds are further such things.
+        """
+        behind = self.row()
+        if not behind:
+            return ""
+        place = f"as there ({self.path.name}:{self.line})"
+        further = is_one(behind) + sum(is_one(row) for _, row in self._rows)
+        if further:
+            return f"{some(further, what)} behind the {count:,} of the first line {of(further)} left out, {place}"
+        return f"text behind the last {what} is left out, {place}"
 
     def wrong(self, what: str, word: str, problem: str) -> InputError:
         """Returns an error about the last returned word."""
@@ -70,6 +85,10 @@ class Words:
 def wrong(path: Path, line: int, what: str, word: str, problem: str) -> InputError:
     """Returns the error `FILE:LINE: WHAT "WORD": PROBLEM`."""
     return InputError(f'{path}:{line}: {what}{" " if what else ""}"{shown(word)}": {problem}')
+
+
+def of(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def shown(text: str) -> str:
@@ -88,6 +107,8 @@ def rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yields the number and the words of each line that is not empty."""
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         words = line.split("#", 1)[0].split()
+        if "//" in line:
+            words = list(takewhile(lambda word: not word.startswith("//"), words))
         if words:
             yield number, words
 
