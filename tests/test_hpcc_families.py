@@ -6,6 +6,7 @@ The files here are small ones of the shape of the public ones. Each test names a
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ import pytest
 
 from backwater import Experiment, InputError
 from backwater.hpcc import importer
+from backwater.runs.results import Results
+from backwater.scenario import endless
+from conftest import Cli
 
 TOPOLOGY = "5 1 4\n4\n" + "".join(f"{host} 4 100Gbps 1000ns 0.000000\n" for host in range(4))
 FLOWS = "2\n0 1 3 100 20000 2\n2 1 3 100 20000 2.00001\n"
@@ -247,3 +251,66 @@ def test_a_window_may_be_fixed(tmp_path: Path) -> None:
     assert run_import(tmp_path / "all", config=CONFIG + "FIXED_WIN 18000\n")[0]["host"]["window"] == "18 KB"
     own = CONFIG.replace("GLOBAL_T 1", "GLOBAL_T 0") + "FIXED_WIN 18000\n"
     assert run_import(tmp_path / "own", config=own)[0]["host"]["window"] == "pair-bdp"
+
+
+ENDLESS = "3\n0 1 3 100 1000000000000 2\n2 1 3 100 1000000000000 2.00001\n3 1 3 100 20000 2.00002\n"
+"""The shape of inet-tub/ns3-datacenter's PowerTCP/flow-burstExp-256.txt."""
+TOLD = "2 flows have no end: they end with the run, neither finished nor unfinished."
+
+
+def test_flows_without_end_are_in_no_completion_times(cli: Cli, tmp_path: Path) -> None:
+    """Commands, page and fct.txt say so, and none counts them as unfinished."""
+    _, summary = run_import(tmp_path / "in", flows=ENDLESS, config=CONFIG + "SIMULATOR_STOP_TIME 2.0002\n")
+    assert summary[1].startswith("out.background.csv: 3 flows (1 background, 2 without end), 20 KB, from 2 to ")
+    checked = cli("check", "in/out.toml")
+    assert checked.stdout.splitlines()[-1] == TOLD
+    (facts,) = json.loads(cli("check", "in/out.toml", "--json").stdout)
+    assert facts["endless_flows"] == 2
+    ran = cli("run", "in/out.toml", "--out", "run", "--fct", "fct.txt")
+    assert ran.returncode == 0, ran.stderr
+    assert f"1 of 1 counted flow finished, and no packet was dropped. {TOLD}" in " ".join(ran.stdout.split())
+    assert "fct.txt: 1 flow of dcqcn-vendor, 2 flows without end left out" in ran.stdout
+    assert len((tmp_path / "fct.txt").read_text().splitlines()) == 1
+    assert TOLD in (tmp_path / "run" / "report.html").read_text()
+    results = Results(tmp_path / "run")
+    flows = results.runs[0].summary["flows"]
+    assert (flows["total"], flows["counted"], flows["finished"], flows["unfinished"]) == (3, 1, 1, 0)
+    assert results.runs[0].complete
+    assert sum(row["flows"] + row["unfinished"] for row in results.runs[0].table("slowdown").to_pylist()) == 1
+    (written,) = json.loads(cli("export", "fct", "run", "again.txt", "--json").stdout)
+    assert (written["flows"], written["unfinished"], written["endless"]) == (1, 0, 2)
+    compared = json.loads(cli("compare-fct", "fct.txt", "run", "--json").stdout)
+    assert [compared[side][key] for side in "ab" for key in ("finished", "unfinished", "endless")] == [1, 0, 0, 1, 0, 2]
+    assert "1 finished flow; 2 others without end" in " ".join(cli("compare-fct", "fct.txt", "run").stdout.split())
+
+
+def test_endless_flows_alone_have_no_list(tmp_path: Path) -> None:
+    """inet-tub/ns3-datacenter's flow-fairnessExp.txt has no other flows."""
+    alone = "1\n0 1 3 100 1000000000000 2\n"
+    scenario, summary = run_import(tmp_path, flows=alone, config=CONFIG + "SIMULATOR_STOP_TIME 2.0002\n")
+    assert summary[1] == "flow.txt: 1 flow (1 without end), from 2 to 2 s"
+    assert [workload["kind"] for workload in scenario["workload"]] == ["long-lived"]
+    assert endless.told([scenario]) == ["1 flow has no end: it ends with the run, neither finished nor unfinished."]
+    listed_only, _ = run_import(tmp_path / "listed")
+    assert endless.told([listed_only]) == []
+    assert endless.told([scenario, listed_only])[0].startswith("Up to 1 flow has no end")
+
+
+def test_flows_above_4_gib_go_all_the_way(cli: Cli, tmp_path: Path) -> None:
+    """Bytes above 32 bits are the same in the file, the list of flows, the tables and fct.txt."""
+    size = 2**32 + 1000
+    fast = TOPOLOGY.replace("100Gbps", "8000Gbps")
+    jumbo = CONFIG.replace("CC_MODE 1", "CC_MODE 0").replace("HAS_WIN 1", "HAS_WIN 0") + "PACKET_PAYLOAD_SIZE 9000\n"
+    scenario, _ = run_import(tmp_path, fast, f"1\n0 1 3 100 {size} 2\n", jumbo, "line-rate")
+    assert [flow["bytes"] for flow in listed(scenario)] == [str(size)]
+    ran = cli("run", "out.toml", "--out", "run", "--fct", "fct.txt")
+    assert ran.returncode == 0, ran.stderr
+    (run,) = Results(tmp_path / "run").runs
+    (flow,) = run.table("flows").to_pylist()
+    assert flow["size_bytes"] == size
+    packets = -(-size // 9000)
+    ns = 9048 * 8 // 8000  # That simulator counts whole nanoseconds.
+    assert packets * ns < flow["finish_rx_ps"] // 1000 < packets * (ns + 1) + 3000
+    (_, _, _, _, written, _, fct_ns, standalone_ns) = (tmp_path / "fct.txt").read_text().split()
+    assert (int(written), int(fct_ns)) == (size, flow["finish_tx_ps"] // 1000)
+    assert int(standalone_ns) > packets * ns

@@ -13,6 +13,7 @@ with when_used():
     from backwater.common import quantities
     from backwater.compute import running
     from backwater.execute import estimate as estimates
+    from backwater.scenario import endless
 
 
 def check(
@@ -43,9 +44,13 @@ def check(
                 )
             continue
         estimate = estimates.estimate(experiment.plan, threads)
-        found.append({"scenario": str(path), **dataclasses.asdict(estimate)})
+        scenarios = list(experiment.scenarios.values())
+        without_end = max(map(endless.count, scenarios), default=0)
+        found.append({"scenario": str(path), **dataclasses.asdict(estimate), "endless_flows": without_end})
         if not as_json:
             tell(f"{path}: valid.", experiment.name, estimate)
+            for line in endless.told(scenarios):
+                terminal.answer(line)
     if as_json:
         printing.print_json(found)
 

@@ -138,10 +138,10 @@ def write_fct(runs: Iterable[run.Run], files: dict[str, Path]) -> list[dict[str,
     written: list[dict[str, object]] = []
     for run in runs:
         finished = fct.write(run, files[run.label])
-        written.append(
-            {"run": run.label, "path": str(files[run.label]), "flows": len(finished), "unfinished": finished.unfinished}
-        )
+        counts = {"flows": len(finished), "unfinished": finished.unfinished, "endless": finished.endless}
+        written.append({"run": run.label, "path": str(files[run.label]), **counts})
         left = f", {quantities.some(finished.unfinished, 'flow')} did not finish" if finished.unfinished else ""
+        left += f", {quantities.some(finished.endless, 'flow')} without end left out" if finished.endless else ""
         terminal.say(f"{files[run.label]}: {quantities.some(len(finished), 'flow')} of {run.label}{left}")
         if run.scenario["measure"]["slowdown"] != "hpcc-sim":
             terminal.say(

@@ -44,6 +44,8 @@ class Finished:
     standalone_ns: Integers
     unfinished: int = 0
     """Flows that did not finish, where that is known."""
+    endless: int = 0
+    """Flows without end, where that is known. They are neither finished nor unfinished."""
 
     def __len__(self) -> int:
         return len(self.src)
@@ -111,9 +113,9 @@ def read(path: Path) -> Finished:
     return of_columns(str(path), list(np.array(table, np.int64).reshape(-1, len(FIELDS)).T.copy()))
 
 
-def of_columns(name: str, columns: list[Integers], unfinished: int = 0) -> Finished:
+def of_columns(name: str, columns: list[Integers], unfinished: int = 0, endless: int = 0) -> Finished:
     src, dst, sport, dport, size, start_ns, fct_ns, standalone_ns = columns
-    return Finished(name, src, dst, sport, dport, size, start_ns, fct_ns, standalone_ns, unfinished)
+    return Finished(name, src, dst, sport, dport, size, start_ns, fct_ns, standalone_ns, unfinished, endless)
 
 
 def node(word: str) -> int:
@@ -147,7 +149,8 @@ def of_run(run: Run, name: str | None = None) -> Finished:
     port = table["port"].to_numpy().astype(np.int64)
     times = ((origin + arrival) // 1000, (finish - arrival) // 1000, ideal // 1000)
     columns = [column[order] for column in (src, dst, sport, port, size, *times)]
-    return of_columns(name or str(run.path), columns, int((~done).sum()))
+    endless = table["size_bytes"].null_count
+    return of_columns(name or str(run.path), columns, int((~done).sum()) - endless, endless)
 
 
 def node_numbers(run: Run) -> dict[str, int]:

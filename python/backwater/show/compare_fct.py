@@ -28,6 +28,7 @@ def facts(done: Comparison) -> Table:
     table.add_column("", overflow="fold")
     for letter, side, only in zip("AB", (done.a, done.b), done.only, strict=True):
         left = f"; {some(side.unfinished, 'other')} did not finish" if side.unfinished else ""
+        left += f"; {some(side.endless, 'other')} without end" if side.endless else ""
         table.add_row(letter, f"{side.name}: {some(len(side), 'finished flow')}{left}")
         table.add_row(f"only in {letter}", f"{len(only):,}{examples(side, only)}")
     table.add_row("in both", f"{len(done.difference):,}, matched by {done.matched_by}")
@@ -108,6 +109,7 @@ def as_json(done: Comparison) -> dict[str, object]:
                 "name": side.name,
                 "finished": len(side),
                 "unfinished": side.unfinished,
+                "endless": side.endless,
                 "unmatched": len(only),
                 "first_unmatched": [flow(side, int(place)) for place in only[:10]],
             }

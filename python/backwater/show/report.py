@@ -21,6 +21,7 @@ from backwater.runs.staging import Staging
 from backwater.runs.summary import Summary
 from backwater.runs.tables import write_table
 from backwater.runs.writer import PAGE
+from backwater.scenario import endless
 from backwater.show import (
     answer,
     collectives,
@@ -171,6 +172,7 @@ def page_data(opened: list[Results], shown: list[Panel] | None = None, known: li
     for run in runs:
         run["explain"] = explain_command(run, found)
     told = [*iterations.sentences(data), *answer.sentences(data)]
+    told += endless.told(run.scenario for one in opened for run in one.runs if "flows" in run.summary)
     shown_first: PageData = {"answer": told, "headline": headline(data, found), "winners": winners(data, found)}
     return {**data, **shown_first, **of_programs(opened, slots)}
 
