@@ -354,7 +354,9 @@ def test_networks_apart_are_refused(tmp_path: Path) -> None:
 def test_gpus_with_two_links_are_refused_with_the_reason(tmp_path: Path) -> None:
     file = tmp_path / "topology.txt"
     file.write_text("4 2 1 1 4 A100\n2 3\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n0 3 1Gbps 1us 0\n1 3 1Gbps 1us 0\n")
-    with pytest.raises(InputError, match=r"topology.txt:5: host 0 has 2 links: GPUs with a link to an NVSwitch.*exactly one"):
+    with pytest.raises(
+        InputError, match=r"topology.txt:5: host 0 has 2 links: GPUs with a link to an NVSwitch.*exactly one"
+    ):
         topology.read(file)
 
 

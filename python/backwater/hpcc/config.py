@@ -14,7 +14,7 @@ from typing import TypeVar
 from backwater._core import InputError
 from backwater.common.quantities import some
 from backwater.hpcc import units
-from backwater.hpcc.words import INTEGER, Words, number, of, wrong
+from backwater.hpcc.words import INTEGER, Words, are, number, wrong
 
 T = TypeVar("T")
 
@@ -249,7 +249,7 @@ def skip_numbers(words: Words, config: Config, entry: Entry) -> None:
         behind += 1
     if behind and entry.written != "NO_CC_NODE":
         config.notes.append(
-            f"{entry.written} counts {entry.values[0]}: {some(behind, 'word')} behind {of(behind)} left out, as there "
+            f"{entry.written} counts {entry.values[0]}: {some(behind, 'word')} behind {are(behind)} left out, as there "
             f"({words.path.name}:{entry.line})"
         )
 

@@ -74,7 +74,7 @@ class Words:
         place = f"as there ({self.path.name}:{self.line})"
         further = is_one(behind) + sum(is_one(row) for _, row in self._rows)
         if further:
-            return f"{some(further, what)} behind the {count:,} of the first line {of(further)} left out, {place}"
+            return f"{some(further, what)} behind the {count:,} of the first line {are(further)} left out, {place}"
         return f"text behind the last {what} is left out, {place}"
 
     def wrong(self, what: str, word: str, problem: str) -> InputError:
@@ -87,7 +87,7 @@ def wrong(path: Path, line: int, what: str, word: str, problem: str) -> InputErr
     return InputError(f'{path}:{line}: {what}{" " if what else ""}"{shown(word)}": {problem}')
 
 
-def of(count: int) -> str:
+def are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
