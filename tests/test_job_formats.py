@@ -12,5 +12,6 @@ def test_the_page_is_what_the_readers_say() -> None:
 
 def test_links_of_rust_are_left_out() -> None:
     page = job_formats.page()
-    assert "](super::" not in page and "[`" not in page
+    assert "](super::" not in page
+    assert "[`" not in page
     assert page.count("\n## ") == len(job_formats.SECTIONS)
