@@ -371,6 +371,8 @@ def collective(
     hosts: Sequence[str] | None = None,
     iterations: int | None = None,
     launch: Duration | None = None,
+    launch_once: Duration | None = None,
+    nccl: typed.NcclProtocol | None = None,
     priority: int | None = None,
     queue_pairs: int | None = None,
     reduce_rate: BitsPerSec | None = None,
@@ -394,6 +396,9 @@ def collective(
     * `hosts`: Host of each rank, in turn; empty: every host.
     * `iterations`: Number of iterations. Pipeline: number of microbatches.
     * `launch`: Time from a send to its first packet, such as that of a kernel's launch.
+    * `launch_once`: Time of each rank before the first step of an iteration, such as that of a kernel's launch.
+    * `nccl`: Takes `launch` and `launch_once` from NCCL's tuning of a ring or a tree between nodes, with this
+      protocol.
     * `priority`: Priority of its packets, 0 (the highest) to 7.
     * `queue_pairs`: Queue pairs of each pair of hosts. A message is divided among them, and all data of a queue
       pair takes one path. Absent: each message takes a path of its own.
@@ -416,6 +421,8 @@ def collective(
             "hosts": None if hosts is None else list(hosts),
             "iterations": iterations,
             "launch": spelled(launch, "s"),
+            "launch_once": spelled(launch_once, "s"),
+            "nccl": nccl,
             "priority": priority,
             "queue_pairs": queue_pairs,
             "reduce_rate": spelled(reduce_rate, "bps"),

@@ -764,8 +764,9 @@ class JobModel(TypedDict):
     them out.
     """
     first_dimension: NotRequired[int]
-    """Ranks of the first dimension of ASTRA-sim's network, if a text workload has groups by it: neighbours, which are
-    a tensor group, or under `HYBRID_MODEL_DATA` a data group.
+    """Ranks of the first dimension of ASTRA-sim's network, if a text workload has groups by it: neighbours, which
+    are a
+    tensor group, or under `HYBRID_MODEL_DATA` a data group.
     """
     groups: NotRequired[dict[str, list[int]]]
     """Groups of ranks of a Chakra trace, by name."""
@@ -1472,6 +1473,8 @@ Collective = TypedDict(
         "iterations": "NotRequired[int]",
         "kind": 'Literal["collective"]',
         "launch": "NotRequired[Duration]",
+        "launch_once": "NotRequired[Duration]",
+        "nccl": "NotRequired[NcclProtocol]",
         "pattern": "Pattern",
         "priority": "NotRequired[int]",
         "queue_pairs": "NotRequired[int]",
@@ -1719,6 +1722,10 @@ Marks = Literal["none", "dctcp", "ecn-star"]
 
 Memory = Literal["exact", "hpcc-sim"]
 """Switch memory under PFC."""
+
+
+NcclProtocol = Literal["ll", "ll128", "simple"]
+"""Protocol of NCCL, by which its latencies are chosen."""
 
 
 NotEct = Literal["pass", "drop"]
