@@ -947,7 +947,7 @@ LARGE = {
         )
     ),
     *(f"bfc-{name}" for name in ("flow-id", "partial", "talk-fig3", "talk-fig5", "tofino2")),
-    "ai-shared",
+    *("ai-htsim", "ai-shared"),
     *("deadlock-clos", "deadlock-elided", "deadlock-five", "deadlock-nine"),
     *("fidelity-conventions", "flowsail-family", "flowsail-fig11", "flowsail-fig12", "flowsail-losses"),
 }
