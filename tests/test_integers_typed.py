@@ -62,6 +62,7 @@ DEAR = {
     ("plan bcc", "--flows"): 100,
     ("import simai", "--iterations"): 2,
     ("import simai", "--ranks"): 8,
+    ("import simai", "--first-dimension"): 4,
     ("import simai", "--virtual-stages"): 1,
     ("import simai", "--stages"): 1,
     ("import simai", "--microbatches"): 1,

@@ -45,7 +45,8 @@ def documentation(path: Path) -> str:
         if not line.startswith("//!"):
             break
         lines.append(line[3:].removeprefix(" ").rstrip())
-    return LINK.sub(r"\1", "\n".join(lines)).strip()
+    text = LINK.sub(r"\1", "\n".join(lines)).strip()
+    return text.replace("```text\n", "<!-- not run: it shows what a file looks like -->\n```text\n")
 
 
 if __name__ == "__main__":

@@ -121,19 +121,19 @@ def import_simai(
             "--first-dimension",
             metavar="N",
             parser=whole(1, 2**20),
-            help="Make groups of N neighbours, as ASTRA-sim's.",
+            help="Put N neighbours into a group, as ASTRA-sim does.",
         ),
     ] = None,
     stages: Annotated[
         int | None,
-        typer.Option("--stages", metavar="N", parser=whole(1, 2**20), help="Divide the rows among N pipeline stages."),
+        typer.Option("--stages", metavar="N", parser=whole(1, 2**20), help="Put the rows on N pipeline stages."),
     ] = None,
     microbatches: Annotated[
         int | None,
         typer.Option("--microbatches", metavar="N", parser=whole(1, 2**16), help="Run all rows for N microbatches."),
     ] = None,
     stage_bytes: Annotated[
-        str | None, typer.Option("--stage-bytes", metavar="SIZE", help="Pass on SIZE from stage to stage.")
+        str | None, typer.Option("--stage-bytes", metavar="SIZE", help="Let each stage send SIZE to the next.")
     ] = None,
     channels: Channels = 1,
     all_reduce: AllReduce = "ring",
