@@ -118,7 +118,6 @@ def test_it_is_printed_written_and_given_as_json(shared: backwater.Results, cli:
         (["--iteration", "0", "--class", "storage"], "--class storage: expected a job: ring"),
         (["--iteration", "last"], "last"),
         (["--iteration", "0", "--flow", "1"], "--iteration"),
-        (["--iteration", "0", "--page"], "--iteration"),
     ],
 )
 def test_what_there_is_not_is_refused(shared: backwater.Results, cli: Cli, options: list[str], says: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -146,7 +147,7 @@ def explain(
         bool,
         typer.Option(
             "--page",
-            help="Store the explanation in DIR and write its report again, where flows can be selected.",
+            help="Store the explanation in DIR and write its report again, which shows it.",
             rich_help_panel=KEPT,
         ),
     ] = False,
@@ -163,7 +164,7 @@ def explain(
         backwater explain runs/fig9 --run BFC.seed=1
         backwater explain runs/fig9 --run BFC --below 3KB --page
         backwater explain runs/mine --flow 17
-        backwater explain runs/job --run BFC --iteration slowest
+        backwater explain runs/job --run BFC --iteration slowest --page
     """
     opened = api.Results(run)
     runs = [one for name in names for one in opened.select(name)] if names else opened.runs
@@ -176,17 +177,17 @@ def explain(
         if len(runs) > 1 or out_file.suffix not in events.TABLES:
             raise _core.InputError(f"--out {out_file}: expected one run, and a name that ends in .parquet or .arrow")
         check_file("--out", out_file, force=force)
-    if iteration is not None:
-        if flow or below or above or page:
-            raise _core.InputError("--iteration: not together with --flow, --below, --above or --page, for flows")
-        explain_iterations(runs, iteration, flow_class, worst or 3, out_file, as_json)
-        return
+    if iteration is not None and (flow or below or above):
+        raise _core.InputError("--iteration: not together with --flow, --below or --above, for flows")
     least = 0 if above is None else explaining.size_of(above, "--above")
     most = None if below is None else explaining.size_of(below, "--below")
     asked = Asked(flow or [], flow_class, least, most, tail)
     if page:
         opened.verify()
         kept.check(run)
+    if iteration is not None:
+        explain_iterations(runs, iteration, flow_class, worst or 3, out_file, run if page else None, as_json)
+        return
     done = []
     with printing.quietly(as_json):
         for one in runs:
@@ -197,13 +198,18 @@ def explain(
         if out_file is not None:
             explaining.write(done[0], out_file)
         if page:
-            kept.keep(run, done)
-            left = f"the explanation is stored in {run}; `backwater report {run}` writes the report"
-            with signals.during(None, lambda: left):
-                made = api.Results(run).report(formats=())
-            terminal.say(f"Report: {made}")
+            store(run, done)
     if as_json:
         printing.print_json(explained_page.as_json(done, summary=not flow))
+
+
+def store(place: Path, found: Sequence[explaining.Explained | critical.CriticalPath]) -> None:
+    """Stores explanations in a run directory, and writes its report again."""
+    kept.keep(place, found)
+    left = f"the explanation is stored in {place}; `backwater report {place}` writes the report"
+    with signals.during(None, lambda: left):
+        made = api.Results(place).report(formats=())
+    terminal.say(f"Report: {made}")
 
 
 def tell(explained: explaining.Explained, run: run.Run, worst: int) -> None:
@@ -219,9 +225,18 @@ def tell(explained: explaining.Explained, run: run.Run, worst: int) -> None:
 
 
 def explain_iterations(
-    runs: list[run.Run], which: str, job: str | None, worst: int, out_file: Path | None, as_json: bool
+    runs: list[run.Run],
+    which: str,
+    job: str | None,
+    worst: int,
+    out_file: Path | None,
+    page_of: Path | None,
+    as_json: bool,
 ) -> None:
-    """Prints the critical path of an iteration of each run: its causes, and its longest steps."""
+    """Prints the critical path of an iteration of each run: its causes, and its longest steps.
+
+    The paths are stored in the run directory `page_of`, if one is named.
+    """
     done = []
     with printing.quietly(as_json):
         for one in runs:
@@ -236,6 +251,8 @@ def explain_iterations(
                         terminal.answer(line)
         if out_file is not None:
             critical.write(done[0], out_file)
+        if page_of is not None:
+            store(page_of, done)
     if as_json:
         printing.print_json([critical_text.as_json(path) for path in done])
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 CROSSES = ("message", "request", "clear")
 """Kinds of steps that cross the network, and end when the last byte is at its receiver."""
+KINDS = ("compute", *CROSSES, "acknowledgement", "local", "overhead", "gap", "latency")
+"""All kinds of steps."""
 TIMES = ("arrival_ps", "finish_rx_ps", "finish_tx_ps")
 
 
@@ -135,6 +137,13 @@ class CriticalPath:
         schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
         return pa.Table.from_pylist(rows, schema)
 
+    def waits_of(self, number: int) -> list[Wait]:
+        """Returns where the message of a step spent its time, in order. The spans sum to that of the step.
+
+        The list is empty if the step is no message, or its message was not followed.
+        """
+        return [wait for wait, _ in self._within(self.steps[number])]
+
     def _parts_of(self, number: int, step: Step) -> Iterator[Part]:
         own: Part = {
             "step": number,
@@ -145,24 +154,33 @@ class CriticalPath:
             "elsewhere": None,
             "span_ps": step.span_ps,
         }
-        known = step.kind in CROSSES and self.explained is not None and step.flow in self._waits
-        if not known:
+        waits = self._within(step)
+        if not waits:
             yield own
-            return
+        for wait, ends in waits:
+            yield {
+                **own,
+                "place": place(wait["hop"], ends, wait["why"]),
+                "why": wait["why"],
+                "whose": wait["whose"],
+                "elsewhere": self._elsewhere(wait, step),
+                "span_ps": wait["span_ps"],
+            }
+
+    def _within(self, step: Step) -> list[tuple[Wait, bool]]:
+        """Waits of a message in the time of its step, each with whether it is at the last port."""
+        if step.kind not in CROSSES or step.flow is None:
+            return []
+        all_waits = self._waits.get(step.flow, [])
         # Of a message that was under way when the iteration began, the first part is not part of it.
-        before = sum(wait["span_ps"] for wait, _ in self._waits[step.flow or 0]) - step.span_ps
-        for wait, ends in self._waits[step.flow or 0]:
+        before = sum(wait["span_ps"] for wait, _ in all_waits) - step.span_ps
+        found: list[tuple[Wait, bool]] = []
+        for wait, ends in all_waits:
             cut = min(before, wait["span_ps"])
             before -= cut
             if wait["span_ps"] > cut:
-                yield {
-                    **own,
-                    "place": place(wait["hop"], ends, wait["why"]),
-                    "why": wait["why"],
-                    "whose": wait["whose"],
-                    "elsewhere": self._elsewhere(wait, step),
-                    "span_ps": wait["span_ps"] - cut,
-                }
+                found.append(({**wait, "span_ps": wait["span_ps"] - cut}, ends))
+        return found
 
     def _elsewhere(self, wait: Wait, step: Step) -> bool | None:
         """Whether a pause was for a flow to another receiver."""
