@@ -94,6 +94,7 @@ def test_the_command_stores_those_of_several_runs_and_the_next_replaces_one(
     done = cli("explain", copied, "--run", "BFC", "--run", "DCQCN", "--iteration", "0", *ASKED)
     assert done.returncode == 0, done.stderr
     assert f"Report: {copied}/report.html" in done.stdout
+    assert "\nIteration 0 of ring takes least time under " in done.stdout
     results = Results(copied)
     for run in results.runs:
         same(kept.path_of(run), made.run(run.label).critical_path(0, "ring"))
@@ -123,9 +124,10 @@ def test_a_damaged_file_is_refused_by_name(cli: Cli, copied: Path, part: str) ->
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     with pytest.raises(InputError, match=f"{path}: damaged"):
         kept.path_of(Results(copied).run("BFC"))
-    done = cli("explain", copied, "--run", "DCQCN", "--iteration", "0", *ASKED)
-    assert done.returncode == 2
-    assert f"{path}: damaged" in done.stderr
+    for command in (["report", copied], ["explain", copied, "--run", "DCQCN", "--iteration", "0", *ASKED]):
+        done = cli(*command)
+        assert done.returncode == 2
+        assert f"{path}: damaged" in done.stderr
     assert kept.path_of(Results(copied).run("DCQCN")) is None
 
 

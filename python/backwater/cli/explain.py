@@ -20,6 +20,7 @@ with when_used():
     from backwater.common import quantities
     from backwater.runs import critical, events, kept, run
     from backwater.runs import explain as explaining
+    from backwater.show import answer
     from backwater.show import critical as critical_text
     from backwater.show import explained as explained_page
 
@@ -249,12 +250,26 @@ def explain_iterations(
                 for step in critical_text.longest(path, worst):
                     for line in critical_text.step_lines(path, step):
                         terminal.answer(line)
+        if not as_json:
+            for line in compared(done, runs):
+                terminal.answer(line)
         if out_file is not None:
             critical.write(done[0], out_file)
         if page_of is not None:
             store(page_of, done)
     if as_json:
         printing.print_json([critical_text.as_json(path) for path in done])
+
+
+def compared(paths: list[critical.CriticalPath], runs: list[run.Run]) -> list[str]:
+    """Returns how the same iteration differs between runs; nothing if these are different iterations."""
+    iterations = {(path.job, path.iteration) for path in paths}
+    if len(iterations) > 1:
+        return []
+    job, number = iterations.pop()
+    times = {path.label: critical_text.causes_of(path) for path in paths}
+    ideal = frozenset(one.label for one in runs if answer.is_ideal(one.scheme))
+    return critical_text.compared(f"Iteration {number} of {job}", times, ideal)
 
 
 def tell_path(path: critical.CriticalPath) -> None:

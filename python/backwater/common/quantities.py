@@ -85,10 +85,14 @@ def some(n: int, thing: str, ending: str = "s") -> str:
 
 
 def scaled(value: float, units: list[tuple[float, str]]) -> str:
-    for scale, unit in units:
-        if abs(value) >= scale:
-            return f"{value / scale:.3g} {unit}"
-    return f"{value / units[-1][0]:.3g} {units[-1][1]}"
+    """Writes a value to three digits, in the first of these units that it reaches, or else in the last.
+
+    >>> scaled(999.7, [(1000.0, "KB"), (1.0, "B")]), scaled(0.25, [(1.0, "B")])
+    ('1000 B', '0.25 B')
+    """
+    scale, unit = next((one for one in units if abs(value) >= one[0]), units[-1])
+    digits = f"{value / scale:.3g}"
+    return f"{float(digits):.0f} {unit}" if "e+" in digits else f"{digits} {unit}"
 
 
 def size(n: float) -> str:

@@ -1,12 +1,14 @@
-"""The critical path of an iteration, as text: what its time was spent on, and its longest steps."""
+"""The critical path of an iteration, as text: what its time was spent on, its longest steps, and runs compared."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from rich.table import Table
 
+from backwater.common import quantities
 from backwater.common.quantities import some, tenths
 from backwater.runs.critical import CROSSES, CriticalPath, PathCause, Step
 from backwater.show import explained
@@ -24,6 +26,37 @@ OWN = {
     "latency": "latency of hosts",
 }
 """Steps that have no parts, in words."""
+ONE = {
+    "message": "unfollowed",
+    "request": "unfollowed",
+    "clear": "unfollowed",
+    "own-packets": "own",
+    "transmission": "own",
+    "propagation": "own",
+    "link": "own",
+    **dict.fromkeys(("acknowledgement", "local", "overhead", "gap", "latency", "host-delay"), "hosts"),
+}
+"""Causes that count as one, in few words."""
+FEW = {
+    "compute": "computations",
+    "own": "own packets and links",
+    "queue": "behind {whose} in queues",
+    "other-queues": "other queues' turns, {whose}",
+    "other-flows": "the NIC sent other flows, {whose}",
+    "paused": "paused for {whose}",
+    "transport": "the sender may not send",
+    "recovery": "retransmission",
+    "acks-and-frames": "ACKs and control frames",
+    "idle": "the port sent nothing",
+    "hosts": "hosts and acknowledgements",
+    "unfollowed": "messages that were not followed",
+}
+"""Causes of a part of the time of an iteration in few words."""
+DIFFERENCES = 4
+"""Causes that a comparison names."""
+
+Causes = Mapping[str, float]
+"""Time of an iteration in seconds, by cause in few words."""
 
 
 def told(path: CriticalPath) -> str:
@@ -45,13 +78,19 @@ def cause_table(path: CriticalPath, title: str) -> Table:
         table.add_column(heading)
     for heading in ("share", "time"):
         table.add_column(heading, justify="right")
-    causes = path.causes()
-    for row in causes[:ROWS]:
-        table.add_row(*cause_words(row), tenths(row["share"]), us(row["span_ps"]))
-    if rest := causes[ROWS:]:
-        share, time = sum(row["share"] for row in rest), sum(row["span_ps"] for row in rest)
-        table.add_row("", some(len(rest), "other cause"), tenths(share), us(time))
+    for where, what, share, span_ps in cause_rows(path):
+        table.add_row(where, what, tenths(share), us(span_ps))
     return table
+
+
+def cause_rows(path: CriticalPath) -> list[tuple[str, str, float, int]]:
+    """Returns place, cause, share and picoseconds, the largest first. Causes beyond a few share one row."""
+    causes = path.causes()
+    rows = [(*cause_words(row), row["share"], row["span_ps"]) for row in causes[:ROWS]]
+    if rest := causes[ROWS:]:
+        share, span_ps = sum(row["share"] for row in rest), sum(row["span_ps"] for row in rest)
+        rows.append(("", some(len(rest), "other cause"), share, span_ps))
+    return rows
 
 
 def cause_words(row: PathCause) -> tuple[str, str]:
@@ -89,6 +128,62 @@ def step_words(step: Step) -> str:
 def longest(path: CriticalPath, most: int) -> list[int]:
     """Returns the numbers of the longest steps, the longest first."""
     return sorted(range(len(path.steps)), key=lambda number: (-path.steps[number].span_ps, number))[:most]
+
+
+def few(why: str, whose: str | None) -> tuple[str, str]:
+    """Returns the key of a cause, and the cause in few words."""
+    key = ONE.get(why, why)
+    if "{whose}" not in FEW[key]:
+        return key, FEW[key]
+    return key, FEW[key].format(whose=whose) if whose else FEW[key].partition(" for ")[0]
+
+
+def compared(what: str, runs: Mapping[str, Causes], ideal: frozenset[str] = frozenset()) -> list[str]:
+    """Returns under which run an iteration took least time, and on what the others spent more or less.
+
+    The differences by cause sum to that of the times. `ideal` are runs of schemes that cannot be built.
+
+    >>> fast, slow = {"computations": 2e-6, "own packets and links": 1e-6}, {"computations": 2e-6, "paused": 2e-6}
+    >>> compared("Iteration 0 of ring", {"BFC": fast, "DCQCN": slow})[1]
+    'DCQCN takes 4 us, 1 us longer: +2 us paused; -1 us own packets and links.'
+    """
+    times = {name: sum(causes.values()) for name, causes in runs.items()}
+    able = [name for name in runs if name not in ideal]
+    if len(runs) < 2 or not able:
+        return []
+    best = min(able, key=lambda name: times[name])
+    others = sorted((name for name in runs if name != best), key=lambda name: times[name])
+    return [
+        f"{what} takes least time under {best}: {quantities.span(times[best])}.",
+        *(difference(name, runs[best], runs[name]) for name in others),
+    ]
+
+
+def difference(name: str, best: Causes, other: Causes) -> str:
+    """Returns how much longer an iteration takes under a run than under the best, by cause."""
+    more = {cause: other.get(cause, 0.0) - best.get(cause, 0.0) for cause in {**best, **other}}
+    whole, time = sum(more.values()), sum(other.values())
+    named = sorted(more, key=lambda cause: -abs(more[cause]))[:DIFFERENCES]
+    # What reads as nothing beside the times is not named.
+    named = [cause for cause in named if abs(more[cause]) >= 0.0005 * time]
+    rest = sum(change for cause, change in more.items() if cause not in named)
+    parts = [f"{signed(more[cause])} {cause}" for cause in named]
+    parts += [f"{signed(rest)} other causes"] if abs(rest) >= 0.0005 * time else []
+    than = f"{quantities.span(abs(whole))} {'longer' if whole > 0 else 'less'}" if whole else "as long"
+    return f"{name} takes {quantities.span(time)}, {than}{': ' if parts else ''}{'; '.join(parts)}."
+
+
+def signed(seconds: float) -> str:
+    return f"{'+' if seconds >= 0 else '-'}{quantities.span(abs(seconds))}"
+
+
+def causes_of(path: CriticalPath) -> dict[str, float]:
+    """Returns the time by cause in few words, the longest first."""
+    sums: dict[str, int] = {}
+    for row in path.causes():
+        _, words = few(row["why"], row["whose"])
+        sums[words] = sums.get(words, 0) + row["span_ps"]
+    return {words: span_ps * 1e-12 for words, span_ps in sorted(sums.items(), key=lambda item: -item[1])}
 
 
 def as_json(path: CriticalPath) -> dict[str, Any]:

@@ -27,6 +27,8 @@ class Part(NamedTuple):
     span_ps: int
     what: str
     why: str
+    whose: str | None = None
+    """Class of the packets that were sent meanwhile, or for which it was paused."""
 
 
 class Hop(NamedTuple):
@@ -96,13 +98,13 @@ def grouped(waits: list[Wait]) -> Iterator[Part]:
         if wait["why"] == "paused":
             pauses.setdefault((wait["by"], wait["whose"], wait["towards"]), []).append(wait)
         else:
-            yield Part(wait["span_ps"], cause(wait), wait["why"])
+            yield Part(wait["span_ps"], cause(wait), wait["why"], wait["whose"])
     for (by, whose, towards), same in pauses.items():
         longest = max(same, key=lambda wait: wait["span_ps"])["sake"]
         flows = f"flow {longest}" if len(same) == 1 else f"{len(same)} flows, most for flow {longest}"
         sake = "" if longest is None else f" for {flows} ({whose})"
         way = f", which waited there towards {towards}" if towards else ""
-        yield Part(sum(wait["span_ps"] for wait in same), f"paused by {by}{sake}{way}", "paused")
+        yield Part(sum(wait["span_ps"] for wait in same), f"paused by {by}{sake}{way}", "paused", whose)
 
 
 def cause(row: Wait | Cause, elsewhere: bool | None = None) -> str:

@@ -278,6 +278,76 @@ ExplainedFlows = TypedDict(
 """Explained flows of a run: all as dots, and of each its parts, packed."""
 
 
+class PathCause(TypedDict):
+    """Time of a critical path by cause. `why` says what it is drawn as."""
+
+    why: str
+    words: str
+    span: float
+
+
+class PathHop(TypedDict):
+    """A port on the way of a message: picoseconds there, and parts of them, each with words and place among causes."""
+
+    where: str
+    span: int
+    parts: list[list[int | str]]
+
+
+PathPiece = TypedDict(
+    "PathPiece",
+    {
+        "step": int,
+        "many": int,
+        "end": int,
+        "from": int,
+        "to": int,
+        "causes": list[list[int]],
+        "words": str,
+        "flow": str,
+        "number": int,
+        "hops": list[PathHop],
+        "way": list[str],
+    },
+    total=False,
+)
+"""A step of a critical path, or `many` short ones. It begins when the piece before it ends, and ends `end` picoseconds
+after the begin of the iteration. `from` and `to` are places among `ranks`. `causes` has place among `causes` and
+picoseconds, the longest first. The last four are of a message.
+"""
+
+IterationPath = TypedDict(
+    "IterationPath",
+    {
+        "class": str,
+        "iteration": int,
+        "begin": float,
+        "time": float,
+        "told": str,
+        "steps": int,
+        "places": list[list[str | float]],
+        "causes": list[PathCause],
+        "ranks": list[int],
+        "pieces": str,
+        "compared": list[str],
+    },
+)
+"""The critical path of an iteration. Spans of `causes` sum to `time`, and so do those of `places`. `pieces` are packed.
+
+`compared` says how it differs from the same iteration of other runs.
+"""
+
+
+class PathCommand(TypedDict):
+    """The command that adds the critical path of an iteration, and the runs that it explains."""
+
+    labels: list[str]
+    iteration: str
+    usual: bool
+    """Whether the iteration was chosen because its times come nearest to the mean under each run."""
+    command: str
+
+
 class Explain(TypedDict):
     """The command that says why a run's tail is slow, and how long the tail is."""
 
@@ -296,6 +366,7 @@ class Seed(TypedDict, total=False):
     summary: Summary
     network: OverTime | None
     explained: ExplainedFlows | None
+    path: IterationPath | None
 
 
 class Numbers(TypedDict):
@@ -347,6 +418,8 @@ class RunData(Numbers, Drawn, total=False):
 
     left_out: bool
     explained: ExplainedFlows | None
+    path: IterationPath | None
+    path_command: PathCommand
     place: str
     slot: int
     explain: Explain | None

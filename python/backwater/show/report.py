@@ -31,6 +31,7 @@ from backwater.show import (
     iterations,
     links,
     network,
+    paths,
     pause_trees,
     programs,
     seeds,
@@ -69,7 +70,7 @@ SCRIPTS = (
         "slowdown",
     ),
     "programs",
-    *("flows", "network", "pause-trees", "curves", "ports", "details", "report"),
+    *("flows", "network", "paths", "pause-trees", "curves", "ports", "details", "report"),
 )
 """The page's own scripts in order; each sees the names of those before it, and the last one puts the page together."""
 STATIC = Path(__file__).parent / "static"
@@ -171,6 +172,8 @@ def page_data(opened: list[Results], shown: list[Panel] | None = None, known: li
     found = answer.compared(data)
     for run in runs:
         run["explain"] = explain_command(run, found)
+    paths.compare(runs)
+    paths.commands(runs)
     told = [*iterations.sentences(data), *answer.sentences(data)]
     told += endless.told(run.scenario for one in opened for run in one.runs if "flows" in run.summary)
     shown_first: PageData = {"answer": told, "headline": headline(data, found), "winners": winners(data, found)}
@@ -311,6 +314,7 @@ def runs_data(opened: list[Results]) -> Iterator[RunData]:
     recorded = sum(network.is_recorded(members[0]) for members in groups.values())
     working = sum(bool(members[0].summary.get("jobs")) for members in groups.values())
     explained = sum("waits" in run.tables for _, run in labelled)
+    stored = sum(paths.is_stored(run) for _, run in labelled)
     for name, run in labelled:
         drawn: Drawn = {}
         if members := firsts.get(run.path):
@@ -324,6 +328,7 @@ def runs_data(opened: list[Results]) -> Iterator[RunData]:
             **numbers(name, run, speed),
             "left_out": run.path in undrawn,
             "explained": flows.explained(run, explained),
+            "path": paths.of_run(run, stored),
             "place": str(places[run.path]),
             **drawn,
         }

@@ -1,7 +1,8 @@
 """Runs that differ only in their seed, shown as one.
 
 Numbers are means over the seeds, slowdowns with their intervals; flows, drops and packet-hops are added up.
-Distributions, curves over time and the network are those of the first seed; explained flows stand with their own.
+Distributions, curves over time and the network are those of the first seed. Explained flows and critical paths stand
+with their own seed.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ def one(members: list[RunData]) -> RunData:
         },
         "network": None,
         "explained": None,
+        "path": None,
         "members": [
             {
                 "name": run["name"],
@@ -70,6 +72,7 @@ def one(members: list[RunData]) -> RunData:
                 "summary": cast(Summary, {key: one[key] for key in summed}),
                 "network": run.get("network"),
                 "explained": run.get("explained"),
+                "path": run.get("path"),
             }
             for run, one in zip(members, summaries, strict=True)
         ],

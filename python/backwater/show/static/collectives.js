@@ -32,7 +32,7 @@ const collectives = () => {
     note: "Time per iteration is counted from the end of one iteration to the end of the next. An iteration ends when its last rank has ended it. Algbw and busbw are the bandwidths of nccl-tests, and computation counts as time." },
     table(columns.map(([title, , text]) => ({ name: title, text })), known.map((one) => columns.map(([, read]) => read(one))), "Collectives and jobs"),
     drawable.length ? chart() : null,
-    ...timeOfRanks(known, name), ...slowestRanks(known, name));
+    ...timeOfRanks(known, name), ...slowestRanks(known, name), ...whyIteration());
 };
 
 // Which rank the others wait for.

@@ -104,8 +104,8 @@ const logTicks = (low, high) => {
   const ticks = found.find((one) => one.length >= 3) ?? found.at(-1);
   return ticks.length <= 6 ? ticks : ticks.filter((_, i) => i % Math.ceil(ticks.length / 6) === 0);
 };
-const linearTicks = (low, high) => {
-  const rough = (high - low) / 4, decade = 10 ** Math.floor(Math.log10(rough));
+const linearTicks = (low, high, about = 4) => {
+  const rough = (high - low) / about, decade = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * decade).find((s) => s >= rough);
   const ticks = [];
   for (let v = Math.ceil(low / step) * step; v <= high + 1e-9 * step; v += step) ticks.push(Number(v.toPrecision(12)));

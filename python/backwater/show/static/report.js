@@ -17,7 +17,7 @@ const showPoint = () => {
     atPoint.replaceChildren(...[results(), overview(), claims(), configuration(), rerun()].filter(Boolean));
   } else {
     const explained = explainedFlows();
-    const flows = [slowdown(explained), explained?.node], links = [hotLinks(), collectives(), timelines()];
+    const flows = [slowdown(explained), explained?.node], links = [hotLinks(), collectives(), iterationPaths(), timelines()];
     atPoint.replaceChildren(...[
       // Of a page that compares nothing, slowdown is the first chart.
       ...(body.querySelector("#panels, #winners") ? [...links, ...flows] : [...flows, ...links]), networkOverTime(), pauseTrees(),
