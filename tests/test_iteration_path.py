@@ -30,6 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Results:
             "topology": LEAF_SPINE,
             "workload": [RING, STORAGE],
             "run": {"duration": "300 us", "warmup": "0 s", "drain": 1000.0},
+            "measure": {"links": "20 us"},
             "variant": [{"name": name, "scheme": scheme} for name, scheme in schemes.items()],
         }
     )
@@ -79,6 +80,8 @@ def test_what_is_shown_sums_to_the_iteration(stored: Results) -> None:
         assert path is not None
         data = shown(stored)[run.label]
         assert data["told"] == critical.told(path)
+        times = [row["time_ps"] for row in run.summary["iterations"] or []]
+        assert data["mean"] == pytest.approx(sum(times) / 3 * 1e-12)
         pieces = fills(data, len(path.steps), path.span_ps)
         assert len(pieces) == len(path.steps), "each step is drawn"
         for piece, step in zip(pieces, path.steps, strict=True):
@@ -224,6 +227,8 @@ def test_browser_shows_the_path_and_the_hops_of_the_step_that_is_picked(
         f"{hop['where']}: {span(hop['span'] * 1e-12)} ({share})"
         for hop, share in zip(hops, shares(hops, lengths[first]), strict=True)
     ]
+    browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+    assert browser.evaluate("backwater.network().way") == pieces[first]["way"], "the network shows its way"
     grow = "[...document.querySelectorAll('#path-step .timebar i')].map((one) => Number(one.style.flexGrow))"
     assert sum(browser.evaluate(grow)) == pytest.approx(1, abs=1e-4)
 

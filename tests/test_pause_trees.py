@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import numpy as np
 import pytest
 
 import chromium
-from backwater import Experiment, Results
-from backwater.show import pause_trees, report
-from conftest import ROOT
+from backwater import Experiment, InputError, Results
+from backwater.runs import derived, pause_trees
+from backwater.show import pause_trees as shown
+from backwater.show import report
+from conftest import ROOT, Cli
 from test_report import embedded
 
 LENGTH = 1_000_000
@@ -66,7 +69,7 @@ def test_a_tree_begins_at_the_longest_queue_that_is_not_held() -> None:
     assert names(links, tree.root) == ("l0", "h0")
     assert (tree.depth, tree.fan_out, tree.hosts, tree.switches, tree.queue) == (3, 2, 2, 3, 2000)
     assert tree.held_ps == 2.6 * LENGTH
-    picture = pause_trees.picture(links, pause_trees.follow(links), tree)
+    picture = shown.picture(pause_trees.Found(links, pause_trees.follow(links), [tree]), tree)
     assert [(one["node"], one["by"], one["number"], one["parent"]) for one in picture] == [
         ("s0", "l0", 1, None),
         ("s1", "l0", 1, None),
@@ -99,7 +102,7 @@ def test_pauses_that_wait_for_one_another_are_a_cycle() -> None:
     (tree,) = found(links)
     assert tree.cycle
     assert (tree.hosts, tree.switches) == (1, 5)
-    picture = pause_trees.picture(links, pause_trees.follow(links), tree)
+    picture = shown.picture(pause_trees.Found(links, pause_trees.follow(links), [tree]), tree)
     assert len(picture) == 6
     for i, one in enumerate(picture):
         assert one["parent"] is None or one["parent"] < i, "a picture ends"
@@ -130,17 +133,71 @@ def test_each_held_port_is_in_one_tree(storm: Results) -> None:
 
 def test_the_root_of_the_storm_is_the_port_of_the_incast(storm: Results) -> None:
     for run in storm.runs:
-        trees = pause_trees.of_run(run)
+        trees = shown.of_run(run)
         assert trees is not None
         first = trees["trees"][0]
         assert (first["node"], first["towards"], first["depth"]) == ("leaf0", "host0", 3)
         assert first["begin"] >= 1e-3 - trees["period"], "the incast comes after a millisecond"
         assert first["hosts"] > 10
-        assert len(trees["trees"]) == min(trees["number"], pause_trees.TREES)
+        assert len(trees["trees"]) == min(trees["number"], shown.TREES)
 
 
-def test_runs_without_recorded_links_have_no_trees(results: Results) -> None:
-    assert all(pause_trees.of_run(run) is None for run in results.runs)
+def test_runs_without_recorded_links_have_no_trees(results: Results, cli: Cli) -> None:
+    assert all(shown.of_run(run) is None for run in results.runs)
+    with pytest.raises(InputError, match=r"no run recorded its links: expected a period in `measure\.links`"):
+        results.pause_trees()
+    said = cli("compare", results.path)
+    assert said.returncode == 0
+    assert "Trees of pauses" not in said.stdout
+
+
+def test_the_table_has_every_tree_of_every_run(storm: Results) -> None:
+    table = storm.pause_trees()
+    assert table.column_names[:5] == ["label", "variant", "scheme", "seed", "node"]
+    assert all(field.metadata[b"description"] for field in table.schema)
+    for run in storm.runs:
+        rows = [row for row in table.to_pylist() if row["label"] == run.label]
+        page = shown.of_run(run)
+        assert page is not None
+        assert len(rows) == page["number"] > 0
+        assert [row["held_ps"] for row in rows] == sorted((row["held_ps"] for row in rows), reverse=True)
+        assert sum(row["held_ps"] for row in rows) == sum(run.table("links")["paused_ps"].to_pylist())
+        assert {row["period_ps"] for row in rows} == {20_000_000}
+        for row, tree in zip(rows, page["trees"], strict=False):
+            assert (row["node"], row["towards"], row["depth"]) == (tree["node"], tree["towards"], tree["depth"])
+            assert (row["hosts"], row["switch_ports"]) == (tree["hosts"], tree["switches"])
+            assert row["begin_ps"] * 1e-12 == pytest.approx(tree["begin"])
+    alone = storm[0:1].pause_trees()
+    assert alone["label"].unique().to_pylist() == [storm.runs[0].label]
+
+
+def test_a_cycle_is_a_number_in_the_table() -> None:
+    ring = [(f"s{i}", f"s{(i + 1) % 5}") for i in range(5)] + [(f"h{i}", f"s{i}") for i in range(5)]
+    links = links_of([f"h{i}" for i in range(5)], ring, [(0, f"s{i}", f"s{(i + 1) % 5}", 9, 100) for i in range(5)])
+    rows = pause_trees.Found(links, pause_trees.follow(links), found(links)).rows()
+    columns = pause_trees.columns_of(rows)
+    kinds = {one["name"]: derived.field_of(one).type for one in pause_trees.COLUMNS}
+    made = {name: derived.typed(values, kinds[name]).to_pylist() for name, values in columns.items()}
+    assert made["cycle"] == [1]
+    assert [made["held_ps"], made["period_ps"]] == [[5 * LENGTH], [LENGTH]]
+
+
+def test_compare_prints_the_largest_tree_of_each_run(storm: Results, cli: Cli) -> None:
+    said = cli("compare", storm.path)
+    assert said.returncode == 0, said.stderr
+    table = said.stdout.partition("Trees of pauses")[2]
+    cells = {
+        line.split("│")[1].strip(): [cell.strip() for cell in line.split("│")[2:-1]]
+        for line in table.splitlines()
+        if line.startswith("│")
+    }
+    assert cells["root port"] == ["leaf0 to host0"] * 2
+    assert cells["depth"] == ["3", "3"]
+    pages = [shown.of_run(run) for run in storm.runs]
+    assert cells["trees"] == [str(page["number"]) for page in pages if page]
+    assert cells["hosts held"] == [str(page["trees"][0]["hosts"]) for page in pages if page]
+    columns = json.loads(cli("compare", storm.path, "--json").stdout)
+    assert [one["pause_trees"]["largest"]["node"] for one in columns] == ["leaf0", "leaf0"]
 
 
 def test_browser_draws_the_tree_that_is_picked(browser: chromium.Page, storm: Results, tmp_path: Path) -> None:

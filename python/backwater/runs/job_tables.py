@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from backwater._core import InputError
 from backwater.common.arrays import Array, np, pa
 from backwater.runs import jobs
-from backwater.runs.coordinates import Coordinates
+from backwater.runs.derived import Columns
 from backwater.runs.run import Run
-from backwater.runs.tables import ARROW, Column, column
-
-Columns = dict[str, Any]
-"""An array or a list of values for each name."""
+from backwater.runs.tables import Column, column
 
 CLASS = column("class", "cat", None, "workload")
 FOUR = [
@@ -152,43 +147,3 @@ def coded(codes: Array, names: Sequence[str]) -> pa.Array:
     values = list(dict.fromkeys(names))
     place = np.array([values.index(name) for name in names] if len(values) < len(names) else range(len(names)))
     return pa.DictionaryArray.from_arrays(pa.array(place[codes].astype(np.int32)), pa.array(values, pa.string()))
-
-
-def table(
-    runs: Sequence[Run], at: Coordinates, columns: list[Column], rows: Callable[[Run], Iterator[Columns]], where: str
-) -> pa.Table:
-    """Returns such a table of several runs, after their coordinates.
-
-    # Errors
-    `InputError` if none of the runs has a job.
-    """
-    body = [field_of(one) for one in columns]
-    schema = pa.schema([*(one for one in at.fields if one.name not in {field.name for field in body}), *body])
-    batches, any_job = [], False
-    for run in runs:
-        for found in rows(run):
-            any_job = True
-            size = len(found["class"])
-            arrays = [
-                typed(found[field.name], field.type)
-                if field.name in found
-                else at.repeated(field.name, run.label, size)
-                for field in schema
-            ]
-            batches.append(pa.Table.from_arrays(arrays, schema=schema))
-    if not any_job:
-        raise InputError(f"{where}: no run has a job: expected a workload of kind 'job' or 'collective'")
-    return pa.concat_tables(batches).unify_dictionaries()
-
-
-def field_of(one: Column) -> pa.Field:
-    kind = pa.dictionary(pa.int32(), pa.string()) if one["type"] == "cat" else pa.type_for_alias(ARROW[one["type"]])
-    return pa.field(one["name"], kind, metadata={"unit": one["unit"] or "", "description": one["description"]})
-
-
-def typed(values: Any, kind: pa.DataType) -> pa.Array:
-    if isinstance(values, pa.Array):
-        return values
-    if pa.types.is_dictionary(kind):
-        return pa.array(values, pa.string()).dictionary_encode()
-    return pa.array(values, kind)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from backwater._core import InputError
 from backwater.common import suggest
 from backwater.common.arrays import pa
-from backwater.runs import frames, job_tables, summaries, tables
+from backwater.runs import derived, frames, job_tables, pause_trees, summaries, tables
 from backwater.runs.coordinates import Coordinates
 from backwater.runs.run import Run
 from backwater.runs.tables import Column
@@ -204,7 +204,7 @@ class Runs(Sequence[Run]):
         # Errors
         `InputError` if no run has a job.
         """
-        return job_tables.table(self.runs, self.coordinates, job_tables.JOBS, job_tables.of_jobs, str(self.path))
+        return self._of_jobs(job_tables.JOBS, job_tables.of_jobs)
 
     def ranks(self) -> pa.Table:
         """Returns a row for each rank in each iteration of a job that ended.
@@ -216,7 +216,7 @@ class Runs(Sequence[Run]):
         # Errors
         `InputError` if no run has a job.
         """
-        return job_tables.table(self.runs, self.coordinates, job_tables.RANKS, job_tables.of_ranks, str(self.path))
+        return self._of_jobs(job_tables.RANKS, job_tables.of_ranks)
 
     def steps(self) -> pa.Table:
         """Returns a row for each rank in each phase of an iteration that ended, such as a step of a collective.
@@ -226,7 +226,23 @@ class Runs(Sequence[Run]):
         # Errors
         `InputError` if no run has a job.
         """
-        return job_tables.table(self.runs, self.coordinates, job_tables.STEPS, job_tables.of_steps, str(self.path))
+        return self._of_jobs(job_tables.STEPS, job_tables.of_steps)
+
+    def _of_jobs(self, columns: list[Column], rows: Callable[[Run], Iterator[derived.Columns]]) -> pa.Table:
+        none = f"{self.path}: no run has a job: expected a workload of kind 'job' or 'collective'"
+        return derived.table(self.runs, self.coordinates, columns, rows, none)
+
+    def pause_trees(self) -> pa.Table:
+        """Returns a row for each tree of pauses of each run, those first that held ports longest.
+
+        A row has the root port, at which the pauses begin, how far they reach, how many hosts they hold, and when.
+        `table.field(NAME).metadata` says what a column means.
+
+        # Errors
+        `InputError` if no run recorded its links (`measure.links`).
+        """
+        none = f"{self.path}: no run recorded its links: expected a period in `measure.links`, such as '20 us'"
+        return derived.table(self.runs, self.coordinates, pause_trees.COLUMNS, pause_trees.of_trees, none)
 
     def _summary(self, columns: Sequence[str] | None, where: str | None) -> pa.Table:
         """Returns the table `summary`, with some of its columns and rows."""

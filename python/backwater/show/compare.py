@@ -23,7 +23,7 @@ from backwater.runs.manifest import Params, without_seed
 from backwater.runs.results import Results, digest_of
 from backwater.runs.run import Run
 from backwater.runs.summary import Summary
-from backwater.show import answer, collectives, compare_jobs, report, seeds
+from backwater.show import answer, collectives, compare_jobs, compare_pauses, report, seeds
 from backwater.show.compare_jobs import Row, estimated
 from backwater.show.names import named
 from backwater.show.page import BOUNDS, Binned, Collective, RunData, Statistic
@@ -63,6 +63,11 @@ class Column:
     def jobs(self) -> list[Collective]:
         """Its collectives and jobs, as the page shows them."""
         return collectives.of_seeds(self.runs)
+
+    @cached_property
+    def pauses(self) -> compare_pauses.Trees | None:
+        """Its trees of pauses; None if its links were not recorded."""
+        return compare_pauses.of_seeds(self.runs)
 
     def bins(self, flow_class: str) -> dict[Ends, Binned]:
         """The size bins of a class of flows by their ends, and all sizes together."""
@@ -139,7 +144,7 @@ def column(prefix: str, members: list[tuple[str, Run]]) -> Column:
 def tables(
     opened: Sequence[Results], statistic: str = "p99", flow_class: str | None = None, width: int = WIDTH
 ) -> Iterator[Table | Text]:
-    """Slowdown by size, then collectives if there are any, then what is one number a run; each part with its title.
+    """Slowdown by size, jobs, trees of pauses, then what is one number a run; each part with its title.
 
     No line is wider than `width`, unless one column alone is.
 
@@ -176,6 +181,8 @@ def simulated(
         yield from side_by_side(title, "class", shown, completions, width)
     for title, rows in compare_jobs.tables([one.jobs for one in shown]):
         yield from side_by_side(title, "", shown, rows, width)
+    if held := compare_pauses.rows([one.pauses for one in shown]):
+        yield from side_by_side(compare_pauses.TITLE, "", shown, held, width)
     yield from side_by_side("Whole runs", "", shown, facts(shown), width)
 
 
@@ -280,6 +287,7 @@ def as_json(opened: Sequence[Results]) -> list[dict[str, object]]:
             "slowdown": one.data["slowdown"],
             "slowdown_all": one.data["slowdown_all"],
             "jobs": one.jobs,
+            "pause_trees": one.pauses,
         }
         for one in columns(opened)
     ]

@@ -7,6 +7,7 @@ import zlib
 
 from backwater.common.arrays import Array, np
 from backwater.common.quantities import as_number
+from backwater.runs.pause_trees import hosts_of, is_recorded
 from backwater.runs.run import Run
 from backwater.show.page import OverTime, Placed
 
@@ -63,20 +64,6 @@ def over_time(run: Run, runs: int = 1) -> OverTime | None:
         "queue": packed(steps(queue)),
         "held": packed(steps(held)),
     }
-
-
-def is_recorded(run: Run) -> bool:
-    """Whether the scenario asked for its links."""
-    return "links" in run.tables and as_number(run.scenario["measure"]["links"], "measure.links") > 0
-
-
-def hosts_of(run: Run) -> set[str]:
-    """Names of the hosts."""
-    topology = run.scenario["topology"]
-    nodes = run.table("ports")["node"].to_pylist()
-    return (
-        set(topology["hosts"]) if topology["kind"] == "graph" else {node for node in nodes if node.startswith("host")}
-    )
 
 
 def placed(names: list[str], hosts: set[str], links: list[tuple[str, str]]) -> list[Placed]:

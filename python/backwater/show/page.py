@@ -323,6 +323,7 @@ IterationPath = TypedDict(
         "iteration": int,
         "begin": float,
         "time": float,
+        "mean": float | None,
         "told": str,
         "steps": int,
         "places": list[list[str | float]],
@@ -334,7 +335,8 @@ IterationPath = TypedDict(
 )
 """The critical path of an iteration. Spans of `causes` sum to `time`, and so do those of `places`. `pieces` are packed.
 
-`compared` says how it differs from the same iteration of other runs.
+`mean` is the mean time of those iterations of the job that the summary has. `compared` says how this one differs from
+the same iteration of other runs.
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 from backwater.common.quantities import size
@@ -26,7 +27,10 @@ STEPS_OF_RUN = 2_000
 def of_run(run: Run, runs: int = 1) -> IterationPath | None:
     """The stored path of one of so many runs of a page that have one; None where none is stored."""
     path = kept.path_of(run)
-    return None if path is None else of_path(path, min(STEPS_OF_RUN, STEPS // max(runs, 1)))
+    if path is None:
+        return None
+    times = [row["time_ps"] * 1e-12 for row in run.summary.get("iterations") or [] if row["class"] == path.job]
+    return {**of_path(path, min(STEPS_OF_RUN, STEPS // max(runs, 1))), "mean": fmean(times) if times else None}
 
 
 def is_stored(run: Run) -> bool:
@@ -42,6 +46,7 @@ def of_path(path: CriticalPath, most: int) -> IterationPath:
         "iteration": path.iteration,
         "begin": path.begin_ps * 1e-12,
         "time": path.span_ps * 1e-12,
+        "mean": None,
         "told": critical.told(path),
         "steps": len(path.steps),
         "places": [[where, what, share, span * 1e-12] for where, what, share, span in critical.cause_rows(path)],

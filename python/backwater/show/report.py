@@ -15,6 +15,7 @@ from backwater.judge import claims, panels
 from backwater.judge.context import SEED
 from backwater.judge.panels import Panel, PanelRun, Reference
 from backwater.runs.manifest import variant_of, without_seed
+from backwater.runs.pause_trees import is_recorded
 from backwater.runs.results import CLAIMS, SUMMARY, Results
 from backwater.runs.run import Run
 from backwater.runs.staging import Staging
@@ -311,7 +312,7 @@ def runs_data(opened: list[Results]) -> Iterator[RunData]:
     for name, run in labelled:
         groups.setdefault(without_seed(name, run.params), []).append(run)
     firsts = {members[0].path: members for members in groups.values()}
-    recorded = sum(network.is_recorded(members[0]) for members in groups.values())
+    recorded = sum(is_recorded(members[0]) for members in groups.values())
     working = sum(bool(members[0].summary.get("jobs")) for members in groups.values())
     explained = sum("waits" in run.tables for _, run in labelled)
     stored = sum(paths.is_stored(run) for _, run in labelled)

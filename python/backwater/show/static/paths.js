@@ -42,10 +42,10 @@ const iterationPaths = () => {
     const row = (run) => [
       { show: [swatch(lineOf(run)), name(run)], class: "whole" },
       { show: bar(words.map((one) => [spanOf(run.path, one), one]).filter(([span]) => span > 0), run.path.time, { class: "timebar thin", style: `width: ${(100 * run.path.time) / most}%`, "aria-hidden": "true" }), class: "widest" },
-      ...(same ? [] : [{ show: `${whole(run.path.iteration)} of ${run.path.class}` }]), seconds(run.path.time)];
+      ...(same ? [] : [{ show: `${whole(run.path.iteration)} of ${run.path.class}` }]), seconds(run.path.time), seconds(run.path.mean)];
     const cell = (run, one) => { const span = spanOf(run.path, one); return span ? `${seconds(span)} (${tenths(span / run.path.time)})` : "–"; };
     beside.replaceChildren(
-      table([{ name: "run", text: true }, { name: "", text: true }, ...(same ? [] : [{ name: "iteration" }]), { name: same ? `iteration ${whole(first.path.iteration)} of ${first.path.class}` : "time" }], known.map(row), "Time of an iteration by cause"),
+      table([{ name: "run", text: true }, { name: "", text: true }, ...(same ? [] : [{ name: "iteration" }]), { name: same ? `iteration ${whole(first.path.iteration)} of ${first.path.class}` : "time" }, { name: "mean iteration" }], known.map(row), "Time of an iteration by cause"),
       el("details", {}, el("summary", {}, known.length > 1 ? "The same in numbers, side by side" : "The same in numbers"),
         table([{ name: "cause", text: true }, ...known.map((run) => ({ name: name(run) }))],
           [...words.map((one) => [{ show: [square(one), one] }, ...known.map((run) => cell(run, one))]), ["all", ...known.map(({ path }) => seconds(path.time))]], "Time of an iteration by cause, in numbers")));
@@ -118,7 +118,7 @@ const iterationPaths = () => {
     drawBeside();
     const { path } = shown, joined = pieces.filter(({ many: n }) => n > 1);
     chosen.replaceChildren(...(known.length > 1 ? [el("b", {}, name(shown)), ": "] : []), path.told,
-      joined.length ? ` The ${whole(pieces.length - joined.length)} longest steps are drawn one by one. Shorter ones between them are joined, and dashed.` : "");
+      joined.length ? ` Of ${whole(path.steps)} steps, ${whole(pieces.length - joined.length)} are drawn one by one, the longest among them. Those between are joined, and dashed.` : "");
     places.replaceChildren(table([{ name: "where", text: true }, { name: "what", text: true }, { name: "share" }, { name: "time" }],
       path.places.map(([place, what, share, time]) => [place, what, tenths(share), seconds(time)]), "Where the iteration spent its time"));
     drawPath();
@@ -183,8 +183,8 @@ const pathSvg = ({ path, pieces, tint, mostly, picked }, width) => {
     svgEl("text", { x: left - 8, y: y(row) + 4, fill: ink, "text-anchor": "end" }, String(rank))]));
   for (const piece of pieces) nodes.push(line(piece, tint(mostly(piece)), { class: "piece", "stroke-width": flat(piece) ? thick : thin, ...(piece.many > 1 ? { "stroke-dasharray": "3 2" } : {}) }));
   if (picked) {
-    const middle = x((picked.begin + picked.end) / 2);
-    nodes.push(line(picked, ink, { "stroke-width": thick + 4, "stroke-linecap": "round", class: "picked" }), line(picked, tint(mostly(picked)), { "stroke-width": thick }),
+    const middle = x((picked.begin + picked.end) / 2), bold = flat(picked) ? thick : thin + 1;
+    nodes.push(line(picked, ink, { "stroke-width": bold + 4, "stroke-linecap": "round", class: "picked" }), line(picked, tint(mostly(picked)), { "stroke-width": bold }),
       svgEl("path", { d: `M${middle - 5} ${top - 9}h10l-5 7z`, fill: ink }));
   }
   for (const tick of linearTicks(0, time, 8)) nodes.push(svgEl("line", { x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 5, stroke: soft }), svgEl("text", { x: x(tick), y: bottom + 18, fill: soft, "text-anchor": "middle", "font-size": 11.5 }, tick === 0 ? "0" : seconds(tick)));
