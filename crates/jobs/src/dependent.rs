@@ -136,7 +136,8 @@ impl Dependent {
         let mut all = Dependent { messages: Vec::new(), computations: Vec::new() };
         let taken = all.pair(job, format)?;
         let (mut first, mut needs) = (0, 0);
-        for rank in 0..job.ranks() {
+        // A job may have many ranks that do nothing.
+        for rank in (0..job.ranks()).filter(|rank| job.len(*rank) > 0) {
             let mut writer = OfRank { job, rank, passing, format, taken: &taken, first, needs: 0 };
             writer.write(&mut all)?;
             first += job.len(rank) as usize;
