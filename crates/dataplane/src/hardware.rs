@@ -23,6 +23,7 @@ pub struct HardwareParams {
     pub recirc_delay: Duration,
     /// Bandwidth of a pipeline's recirculation port, as a share of the bandwidth of its ports; 0: no limit. "12 % of
     /// the switch's bandwidth".
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub recirc_share: f64,
     /// Bytes of a packet that recirculate.
     pub recirc_frame: Bytes,

@@ -290,7 +290,7 @@ const CASES: &[Case] = &[
         "kmin = \"30 KB\"",
         &["bad.toml:18: switch.ecn.kmin = \"30 KB\": expected at most kmax, 20 KB"],
     ),
-    ("pmax = 0.5", "pmax = 1.5", &["bad.toml:18: switch.ecn.pmax = 1.5: expected 0 to 1"]),
+    ("pmax = 0.5", "pmax = 1.5", &["bad.toml:18: switch.ecn.pmax = 1.5: expected a number, at least 0 and at most 1"]),
     (
         "buffer = \"12 MB\"",
         "buffer = \"0 B\"",
@@ -348,7 +348,11 @@ const CASES: &[Case] = &[
     ),
     ("queues = 32", "alpha = 0", &["bad.toml:16: switch.alpha = 0: expected more than 0"]),
     ("queues = 32", "pfc.alpha = -0.5", &["bad.toml:16: switch.pfc.alpha = -0.5: expected more than 0"]),
-    ("queues = 32", "bfc.sampling = 0", &["bad.toml:16: switch.bfc.sampling = 0: expected more than 0 and at most 1"]),
+    (
+        "queues = 32",
+        "bfc.sampling = 0",
+        &["bad.toml:16: switch.bfc.sampling = 0: expected a number, above 0 and at most 1"],
+    ),
     (
         "queues = 32",
         "bfc.refresh = \"0 us\"",
@@ -357,7 +361,7 @@ const CASES: &[Case] = &[
     (
         "queues = 32",
         "bfc.table_entries_per_queue = 0",
-        &["bad.toml:16: switch.bfc.table_entries_per_queue = 0: expected 1 to 10000"],
+        &["bad.toml:16: switch.bfc.table_entries_per_queue = 0: expected a whole number from 1 to 10000"],
     ),
     (
         "queues = 32",
@@ -412,7 +416,11 @@ const CASES: &[Case] = &[
         &["bad.toml:16: switch.bfc.elide = \"valey\": did you mean \"valley\"? expected \"none\" or \"valley\""],
     ),
     // Extended BFC.
-    ("queues = 32", "bfc.pipelines = 0", &["bad.toml:16: switch.bfc.pipelines = 0: expected 1 to 16"]),
+    (
+        "queues = 32",
+        "bfc.pipelines = 0",
+        &["bad.toml:16: switch.bfc.pipelines = 0: expected a whole number from 1 to 16"],
+    ),
     (
         "queues = 32",
         "bfc.pipelines = 16\nqueues = 8\nbfc.table_entries_per_queue = 1",
@@ -520,7 +528,7 @@ const CASES: &[Case] = &[
     (
         "queues = 32",
         "bfc.tofino = { recirc_share = 1.5 }",
-        &["bad.toml:16: switch.bfc.tofino.recirc_share = 1.5: expected 0 to 1"],
+        &["bad.toml:16: switch.bfc.tofino.recirc_share = 1.5: expected a number, at least 0 and at most 1"],
     ),
     (
         "queues = 32",
@@ -548,7 +556,11 @@ const CASES: &[Case] = &[
         "rto = \"0 us\"",
         &["bad.toml:21: host.rto = \"0 us\": expected more than 0 and at most 10 s"],
     ),
-    ("payload = \"1000 B\"", "dctcp.g = 1.5", &["bad.toml:21: host.dctcp.g = 1.5: expected more than 0 and at most 1"]),
+    (
+        "payload = \"1000 B\"",
+        "dctcp.g = 1.5",
+        &["bad.toml:21: host.dctcp.g = 1.5: expected a number, above 0 and at most 1"],
+    ),
     (
         "payload = \"1000 B\"",
         "transport = \"dctcp\"\ndctcp.min_rate = \"200 Gbps\"",
@@ -1148,10 +1160,26 @@ const PODS_CASES: &[Case] = &[
         "isolation_queues = 4",
         &["bad.toml:22: switch.flowsail.isolation_queues = 4: expected fewer than the 4 queues of a group"],
     ),
-    ("qh = 3.0", "table_entries = 15", &["bad.toml:22: switch.flowsail.table_entries = 15: expected 16 to 1000000"]),
-    ("qh = 3.0", "table_entries = 1000001", &["switch.flowsail.table_entries = 1000001: expected 16 to 1000000"]),
-    ("qh = 3.0", "fingerprint_bits = 7", &["bad.toml:22: switch.flowsail.fingerprint_bits = 7: expected 8 to 32"]),
-    ("qh = 3.0", "fingerprint_bits = 33", &["bad.toml:22: switch.flowsail.fingerprint_bits = 33: expected 8 to 32"]),
+    (
+        "qh = 3.0",
+        "table_entries = 15",
+        &["bad.toml:22: switch.flowsail.table_entries = 15: expected a whole number from 16 to 1000000"],
+    ),
+    (
+        "qh = 3.0",
+        "table_entries = 1000001",
+        &["switch.flowsail.table_entries = 1000001: expected a whole number from 16 to 1000000"],
+    ),
+    (
+        "qh = 3.0",
+        "fingerprint_bits = 7",
+        &["bad.toml:22: switch.flowsail.fingerprint_bits = 7: expected a whole number from 8 to 32"],
+    ),
+    (
+        "qh = 3.0",
+        "fingerprint_bits = 33",
+        &["bad.toml:22: switch.flowsail.fingerprint_bits = 33: expected a whole number from 8 to 32"],
+    ),
     ("qh = 3.0", "nactive_literal = 1", &["bad.toml:22: switch.flowsail.nactive_literal = 1: expected true or false"]),
     (
         "qh = 3.0",
@@ -1167,8 +1195,8 @@ const PODS_CASES: &[Case] = &[
         "weights = [1, 1, 1, 1, 1, 1, 1, 1, 1]",
         &["bad.toml:23: switch.flowsail.weights = ", "expected one for each priority, at most 8; there are 9"],
     ),
-    ("rows = 2", "rows = 0", &["bad.toml:24: switch.flowsail.sketch.rows = 0: expected 1 to 8"]),
-    ("rows = 2", "rows = 9", &["bad.toml:24: switch.flowsail.sketch.rows = 9: expected 1 to 8"]),
+    ("rows = 2", "rows = 0", &["bad.toml:24: switch.flowsail.sketch.rows = 0: expected a whole number from 1 to 8"]),
+    ("rows = 2", "rows = 9", &["bad.toml:24: switch.flowsail.sketch.rows = 9: expected a whole number from 1 to 8"]),
     (
         "columns = 1024",
         "columns = 1000",
@@ -1477,7 +1505,11 @@ const MEMORY_CASES: &[Case] = &[
     ("of = \"port\"", "of = \"pool\"", &["switch.ecn.of = \"pool\": expected \"queue\" or \"port\""]),
     ("of = \"port\"", "spacing = \"even\"", &["switch.ecn.spacing = \"even\": expected \"plain\" or \"uniform\""]),
     ("kmin = \"1 MB\"", "kmin = \"3 MB\"", &["switch.pool_ecn.kmin = \"3 MB\": expected at most kmax, 2 MB"]),
-    ("kmax = \"2 MB\", pmax = 0.1", "kmax = \"2 MB\", pmax = 1.1", &["switch.pool_ecn.pmax = 1.1: expected 0 to 1"]),
+    (
+        "kmax = \"2 MB\", pmax = 0.1",
+        "kmax = \"2 MB\", pmax = 1.1",
+        &["switch.pool_ecn.pmax = 1.1: expected a number, at least 0 and at most 1"],
+    ),
     (
         "kmin = \"1 MB\", kmax = \"2 MB\"",
         "kmin = \"0 B\", kmax = \"0 B\"",
@@ -1524,10 +1556,10 @@ const MEMORY_CASES: &[Case] = &[
         "marks = \"ecn\"",
         &["host.tcp.marks = \"ecn\": ", "\"none\" or \"dctcp\" or \"ecn-star\""],
     ),
-    ("marks = \"ecn-star\"", "g = 0", &["host.tcp.g = 0: expected more than 0 to 1"]),
-    ("marks = \"ecn-star\"", "g = 1.5", &["host.tcp.g = 1.5: expected more than 0 to 1"]),
-    ("marks = \"ecn-star\"", "alpha = 1.5", &["host.tcp.alpha = 1.5: expected 0 to 1"]),
-    ("marks = \"ecn-star\"", "alpha = -0.5", &["host.tcp.alpha = -0.5: expected 0 to 1"]),
+    ("marks = \"ecn-star\"", "g = 0", &["host.tcp.g = 0: expected a number, above 0 and at most 1"]),
+    ("marks = \"ecn-star\"", "g = 1.5", &["host.tcp.g = 1.5: expected a number, above 0 and at most 1"]),
+    ("marks = \"ecn-star\"", "alpha = 1.5", &["host.tcp.alpha = 1.5: expected a number, at least 0 and at most 1"]),
+    ("marks = \"ecn-star\"", "alpha = -0.5", &["host.tcp.alpha = -0.5: expected a number, at least 0 and at most 1"]),
     ("initial_window = 20", "initial_window = 0", &["host.tcp.initial_window = 0: expected 1 to 65535 segments"]),
     (
         "initial_window = 20",
@@ -2095,10 +2127,10 @@ fn expresspass_has_no_window_and_no_fine_pauses() {
             "conventions.hosts=hpcc-sim",
             "hosts of HPCC's simulator do not speak ExpressPass; expected another transport",
         ),
-        ("host.expresspass.initial_rate=0.0", "expected more than 0, at most 1"),
-        ("host.expresspass.initial_weight=0.6", "expected more than 0, at most 0.5"),
-        ("host.expresspass.target_loss=1.5", "expected 0 to 1"),
-        ("host.expresspass.jitter=1.0", "expected 0 to 0.9"),
+        ("host.expresspass.initial_rate=0.0", "expected a number, above 0 and at most 1"),
+        ("host.expresspass.initial_weight=0.6", "expected a number, above 0 and at most 0.5"),
+        ("host.expresspass.target_loss=1.5", "expected a number, at least 0 and at most 1"),
+        ("host.expresspass.jitter=1.0", "expected a number, at least 0 and at most 0.9"),
         ("host.expresspass.credit_min=93 B", "expected at least 64 B, and at most credit_max"),
         ("host.expresspass.credit_max=2 KB", "expected at most 1500 B"),
         ("host.expresspass.credit_queue=0", "expected at least 1"),
@@ -2183,7 +2215,7 @@ fn flows_are_split_only_where_nothing_takes_them_to_have_one_path() {
 #[test]
 fn what_does_not_go_with_homa_is_refused() {
     let refused = |set: &str, wanted: &[&str]| has(&refuse(GOOD, &["scheme=homa", set], None), wanted);
-    refused("host.homa.levels=1", &["host.homa.levels=1", "expected 2 to 64"]);
+    refused("host.homa.levels=1", &["host.homa.levels=1", "expected a whole number from 2 to 64"]);
     refused("host.homa.unscheduled_levels=32", &["host.homa.unscheduled_levels=32", "expected 1 to 31"]);
     refused("host.homa.cutoffs=[\"2 KB\", \"1 KB\"]", &["host.homa.cutoffs", "sizes above 0 that do not fall"]);
     refused("host.homa.overcommitment=0", &["host.homa.overcommitment=0", "expected 1 or more"]);
@@ -2250,20 +2282,23 @@ fn what_does_not_go_with_shortest_remaining_flow_first_is_refused() {
 #[test]
 fn parameters_of_swift_and_of_a_target_of_round_trips_have_ranges() {
     let refused = |set: &str, wanted: &[&str]| has(&refuse(GOOD, &["scheme=swift", set], None), wanted);
-    refused("host.swift.beta=0", &["host.swift.beta=0", "more than 0 and at most 1"]);
-    refused("host.swift.max_cut=1", &["host.swift.max_cut=1", "more than 0 and less than 1"]);
+    refused("host.swift.beta=0", &["host.swift.beta=0", "a number, above 0 and at most 1"]);
+    refused("host.swift.max_cut=1", &["host.swift.max_cut=1", "a number, above 0 and below 1"]);
     refused("host.swift.base_target=\"2 s\"", &["host.swift.base_target", "expected 0 to 1 s"]);
     refused("host.swift.scaling_min=100", &["host.swift.scaling_min=100", "less than scaling_max"]);
     refused("host.swift.min_window=2000", &["host.swift.min_window=2000", "at most max_window"]);
-    refused("host.swift.reset_after=0", &["host.swift.reset_after=0", "expected 1 to 1000"]);
-    has(&refuse(GOOD, &["scheme=bfc+cc", "host.rtt.target=0.5"], None), &["host.rtt.target=0.5", "expected 1 to 1000"]);
+    refused("host.swift.reset_after=0", &["host.swift.reset_after=0", "expected a whole number from 1 to 1000"]);
+    has(
+        &refuse(GOOD, &["scheme=bfc+cc", "host.rtt.target=0.5"], None),
+        &["host.rtt.target=0.5", "expected a number, at least 1 and at most 1000"],
+    );
 }
 
 #[test]
 fn what_does_not_go_with_selective_retransmission_is_refused() {
     let refused = |set: &str, wanted: &[&str]| has(&refuse(GOOD, &["scheme=irn", set], None), wanted);
     refused("host.recovery=nonsense", &["host.recovery=nonsense", "go-back-n", "selective"]);
-    refused("host.selective.reach=0", &["host.selective.reach=0", "expected 1 to 64"]);
+    refused("host.selective.reach=0", &["host.selective.reach=0", "expected a whole number from 1 to 64"]);
     refused("host.selective.rto_high=\"0 s\"", &["host.selective.rto_high", "expected more than 0 and at most 10 s"]);
     refused("host.selective.rto_low=\"1 ms\"", &["host.selective.rto_low", "expected at most rto_high = 320 us"]);
     refused("host.window=none", &["host.window=none", "a bit for each packet of a window; expected a window"]);

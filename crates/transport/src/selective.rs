@@ -54,6 +54,7 @@ pub struct SelectiveParams {
     /// A drop notice sets the rate to its minimum, where control has one.
     pub notice_slows: bool,
     /// Windows of packets that may be sent beyond the first missing packet, 1 to 64.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 64)))]
     pub reach: u32,
     /// Timeout with at most `few` packets in flight.
     pub rto_low: Duration,

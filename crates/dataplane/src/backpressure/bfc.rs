@@ -49,6 +49,7 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct BfcParams {
     /// Flow-table entries per hardware queue.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = TABLE_ENTRIES_MAX)))]
     pub table_entries_per_queue: u32,
     /// Time for which an idle flow keeps its queue. Absent: 2 HRTT.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
@@ -71,6 +72,7 @@ pub struct BfcParams {
     /// Does not give an empty queue to another flow within the sticky time of its last flow (BFC-A8).
     pub sticky_reserve: bool,
     /// Share of packets that take part in bookkeeping, 0 to 1 (spec B, sampling).
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub sampling: f64,
     /// A flow's last packet counts towards a pause, as in the printed pseudo-code (BFC-A29).
     pub count_last: bool,
@@ -81,12 +83,14 @@ pub struct BfcParams {
     pub similar: bool,
     /// Data queues of a NIC at the switch, 1 to 128. Absent: as many as the switch has.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 128)))]
     pub nic_queues: Option<u16>,
     /// NICs obey PAUSE. False: BFC - NIC, which needs a window at the host.
     pub nic_obeys: bool,
     /// Turns on which no backpressure is sent (spec C.1).
     pub elide: Elide,
     /// Ingress pipelines that divide the flow table among them, 1 to 16. Ports are mapped to them in blocks (spec B.1).
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = PIPELINES_MAX)))]
     pub pipelines: u8,
     /// An upstream queue resumes once all queues with its counted packets have dropped to their threshold, not only
     /// once all of these packets have departed. Beyond the paper.

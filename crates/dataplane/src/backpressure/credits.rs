@@ -42,6 +42,7 @@ pub struct CreditParams {
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub reserve: Option<Bytes>,
     /// Share of a link in the shared part: at most `alpha` times the unused rest.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1024)))]
     pub alpha: f64,
     /// Growth of a limit that causes a frame.
     pub step: Bytes,

@@ -15,6 +15,7 @@ pub struct Ecn {
     /// Queue length above which every packet is marked.
     pub kmax: Bytes,
     /// Marking probability just below `kmax`, 0 to 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub pmax: f64,
     /// Length that is compared with the thresholds.
     #[cfg_attr(feature = "schema", serde(default))]
@@ -72,6 +73,7 @@ pub struct EcnAt {
     /// Queue length above which every packet is marked.
     pub kmax: Bytes,
     /// Marking probability just below `kmax`, 0 to 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub pmax: f64,
 }
 
@@ -97,6 +99,7 @@ pub struct PoolEcn {
     /// Occupancy above which every packet is marked. `kmin = kmax`: the cut-off variant.
     pub kmax: Bytes,
     /// Marking probability just below `kmax`, 0 to 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub pmax: f64,
     /// Spacing of marks between the thresholds.
     #[cfg_attr(feature = "schema", serde(default))]

@@ -10,14 +10,19 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct ExpressPassParams {
     /// Rate of a flow's first credits, as a share of the highest rate (*alpha*).
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub initial_rate: f64,
     /// Weight of the highest rate in a flow's first increase (*w_init*).
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 0.5)))]
     pub initial_weight: f64,
     /// Least weight (*w_min*).
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 0.5)))]
     pub min_weight: f64,
     /// Target of the share of lost credits, for a rate of zero; it falls to zero at the highest rate.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub target_loss: f64,
     /// Largest variation of the gap between two credits, up or down, as a share of it.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 0.9)))]
     pub jitter: f64,
     /// Least size of a credit; sizes are drawn at random.
     pub credit_min: Bytes,

@@ -12,6 +12,7 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct HomaParams {
     /// Priority levels of packets, 2 to 64. Switches with fewer queues serve the lowest together.
+    #[cfg_attr(feature = "schema", schemars(range(min = 2, max = LEVELS_MAX)))]
     pub levels: u8,
     /// Levels of unscheduled packets, the highest of all. Absent: in proportion to the unscheduled bytes of the
     /// workloads.

@@ -118,6 +118,7 @@ pub struct CallbackParams {
     /// Digest of its module and parameters.
     pub code: String,
     /// ACKs from one call to the next, up to 1 000 000. 0: one call per round trip.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1_000_000)))]
     pub every: u32,
     /// Wire bytes of telemetry on every data packet.
     pub telemetry_bytes: Bytes,
@@ -125,6 +126,7 @@ pub struct CallbackParams {
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub cnp_interval: Option<Duration>,
     /// Rate at which flows start, as a share of the line rate.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub start_rate: f64,
     /// The window is in proportion to the rate, unless it is set.
     pub window_follows_rate: bool,

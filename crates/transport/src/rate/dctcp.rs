@@ -35,6 +35,7 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct DctcpParams {
     /// Weight of the newest batch in the estimate of the marked share.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub g: f64,
     /// Rate added once per round trip.
     pub additive_increase: BitsPerSec,

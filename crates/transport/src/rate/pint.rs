@@ -36,16 +36,20 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct PintParams {
     /// Target utilisation (eta).
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub utilization: f64,
     /// Steps of additive increase before a multiplicative one (maxStage).
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1000)))]
     pub max_stage: u32,
     /// Rate added at every update (W_AI / T).
     pub additive_increase: BitsPerSec,
     /// Lowest rate.
     pub min_rate: BitsPerSec,
     /// Base of the logarithm in which utilisation is written.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1.01, max = 2)))]
     pub log_base: f64,
     /// Share of the ACKs that control reacts to.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub sampled: f64,
     /// Bytes of telemetry on every data packet.
     pub pint_bytes: Bytes,

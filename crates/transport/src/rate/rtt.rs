@@ -22,6 +22,7 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct RttParams {
     /// The target, in base round trips.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1000)))]
     pub target: f64,
     /// Bytes of the time stamp on every data packet; `"0 B"`: NICs keep send times themselves.
     pub stamp_bytes: Bytes,

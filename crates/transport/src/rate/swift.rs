@@ -33,10 +33,13 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct SwiftParams {
     /// Packets that a window grows by in a round trip below the target (ai).
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1000)))]
     pub additive_increase: f64,
     /// Factor of a cut: the share of the excess that it takes away.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub beta: f64,
     /// Largest share of the window that a cut takes away (max_mdf).
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1)))]
     pub max_cut: f64,
     /// Base of the target. Absent: 20 us, or 1.5 base round trips of the network if those are more.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
@@ -48,14 +51,19 @@ pub struct SwiftParams {
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub scaling_range: Option<Duration>,
     /// Window at which `scaling_range` is added in full, packets.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.001, max = 1_000_000)))]
     pub scaling_min: f64,
     /// Window at which nothing is added, packets.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.001, max = 1_000_000)))]
     pub scaling_max: f64,
     /// Smallest window, packets.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.001, max = 1_000_000)))]
     pub min_window: f64,
     /// Largest window, packets; or `host.window`, if that is larger.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.001, max = 1_000_000)))]
     pub max_window: f64,
     /// Timeouts in a row that reset the window to the smallest.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1000)))]
     pub reset_after: u32,
     /// Bytes of the time stamp on every data packet.
     pub stamp_bytes: Bytes,

@@ -28,8 +28,10 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct TimelyParams {
     /// Weight of the newest difference of round trips (a; alpha in the paper).
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub weight: f64,
     /// Factor of a cut (b; beta in the paper): the share of the excess that it takes away.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub beta: f64,
     /// Round trips below this let the rate grow, whatever the gradient.
     pub t_low: Duration,
@@ -42,6 +44,7 @@ pub struct TimelyParams {
     /// Rate added by an increase after several in a row (HAI).
     pub hyper_increase: BitsPerSec,
     /// Increases in a row before hyper increase.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1000)))]
     pub hyper_after: u32,
     /// Lowest rate.
     pub min_rate: BitsPerSec,

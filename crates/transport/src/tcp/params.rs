@@ -13,8 +13,10 @@ pub struct TcpParams {
     /// Reaction of a sender to marks.
     pub marks: Marks,
     /// DCTCP: weight of the newest window in the estimate of the marked share.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub g: f64,
     /// DCTCP: estimate of a new connection, 0 to 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub alpha: f64,
     /// Initial window, segments.
     pub initial_window: u32,

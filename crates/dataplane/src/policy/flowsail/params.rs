@@ -39,9 +39,11 @@ pub struct FlowSailParams {
     /// A flow's last packet counts towards a pause like the others.
     pub count_last: bool,
     /// Flow records of a switch, 16 to 1 000 000; the default is 100 KB of 50-bit entries.
+    #[cfg_attr(feature = "schema", schemars(range(min = 16, max = 1_000_000)))]
     pub table_entries: u32,
     /// Bits by which records of a bucket tell flows apart, 8 to 32. 32: exact; with fewer, flows with equal bits are
     /// treated as one flow.
+    #[cfg_attr(feature = "schema", schemars(range(min = 8, max = 32)))]
     pub fingerprint_bits: u8,
     /// Counts all queues that are not paused as active, with data or not (FS-A11).
     pub nactive_literal: bool,
@@ -181,6 +183,7 @@ pub enum Residue {
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct SketchParams {
     /// Rows, each with a hash of its own. 1 to 8.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 8)))]
     pub rows: u32,
     /// Counters of a row: a power of two, 16 to 65 536.
     pub columns: u32,

@@ -46,8 +46,10 @@ pub struct DcqcnParams {
     /// Form of DCQCN.
     pub variant: DcqcnVariant,
     /// Weight of the newest observation in the estimate alpha.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub g: f64,
     /// Estimate alpha at a flow's first cut, 0 to 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub alpha: f64,
     /// Lowest rate.
     pub min_rate: BitsPerSec,
@@ -56,6 +58,7 @@ pub struct DcqcnParams {
     /// Rate added to the target in hyper increase (HAI).
     pub hyper_increase: BitsPerSec,
     /// Steps of fast recovery (F).
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1000)))]
     pub fast_recovery: u32,
     /// Period of the increase timer.
     pub increase_timer: Duration,

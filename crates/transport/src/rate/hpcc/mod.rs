@@ -37,8 +37,10 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct HpccParams {
     /// Target utilisation (eta).
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub utilization: f64,
     /// Steps of additive increase before a multiplicative one (maxStage).
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1000)))]
     pub max_stage: u32,
     /// Rate added at every update (W_AI / T).
     pub additive_increase: BitsPerSec,
@@ -51,12 +53,14 @@ pub struct HpccParams {
     /// Hops with empty queues are ignored between updates.
     pub sample_feedback: bool,
     /// Hops that packets have room for; a packet that passes more is no sample.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = HOPS)))]
     pub hops: u8,
     /// Bytes of telemetry on every data packet, whatever the number of hops.
     pub int_bytes: Bytes,
     /// Factor of the units of telemetry, 128 B (sent) and 80 B (queued). Absent: one for each 25 Gb/s of the fastest
     /// NIC.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1024)))]
     pub int_unit: Option<u32>,
     /// Packets are spaced by the rate (false: only the window limits them).
     pub paced: bool,

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct MyRateParams {
     /// Share of the rate that the first mark of a round trip takes away.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub cut: f64,
     /// Rate added after a round trip without a mark.
     pub increase: BitsPerSec,
