@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from backwater import Experiment, InputError, sizes, topology, units, workload
-from backwater.tuning import ranges, search
+from backwater.tuning import declared, ranges, search
+from backwater.tuning.declared import Bounds
 from backwater.tuning.ranges import Choice, Range
 from conftest import Cli
 
@@ -46,9 +47,84 @@ def test_what_is_no_range_is_refused(text: str) -> None:
         ranges.parsed("key", text)
 
 
+SCHEMA: declared.Schema = {
+    "$defs": {
+        "Duration": {"type": "string"},
+        "Rates": {
+            "properties": {
+                "share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+                "between": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 2},
+                "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 64},
+                "width": {"type": "integer", "minimum": 0, "maximum": 65535},
+                "seed": {"type": "integer", "minimum": 0, "maximum": 2**63 - 1},
+                "open": {"type": "number", "minimum": 0},
+                "time": {"$ref": "#/$defs/Duration", "minimum": 1e-9, "maximum": 0.2},
+                "name": {"type": "string"},
+            }
+        },
+        "Traffic": {
+            "oneOf": [
+                {"properties": {"kind": {"const": "a"}, "n": {"type": "integer", "minimum": 1, "maximum": 3}}},
+                {"properties": {"kind": {"const": "b"}, "n": {"type": "integer", "minimum": 1, "maximum": 9}}},
+            ]
+        },
+    },
+    "properties": {
+        "host": {"$ref": "#/$defs/Rates"},
+        "maybe": {"anyOf": [{"$ref": "#/$defs/Rates"}, {"type": "null"}]},
+        "workload": {"type": "array", "items": {"$ref": "#/$defs/Traffic"}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("host.share", Bounds(0.001, 1, False, "")),
+        ("maybe.between", Bounds(0.002, 1.998, False, "")),
+        ("host.count", Bounds(1, 64, True, "")),
+        ("host.time", Bounds(1e-9, 0.2, False, "s")),
+        ("workload.0.n", Bounds(1, 9, True, "")),
+        ("workload.1.n", Bounds(1, 3, True, "")),
+        ("workload.2.n", None),
+        ("host.width", None),
+        ("host.seed", None),
+        ("host.open", None),
+        ("host.name", None),
+        ("host", None),
+        ("host.nothing", None),
+        ("host.share.more", None),
+    ],
+)
+def test_a_declared_range_is_found(key: str, found: Bounds | None) -> None:
+    assert declared.bounds(key, {"workload": [{"kind": "b"}, {"kind": "a"}]}, SCHEMA) == found
+
+
+def test_a_key_without_a_range_takes_the_declared_one(dctcp: Experiment) -> None:
+    scenario = search.first_scenario(dctcp)
+    found = ranges.of({"host.dctcp.g": None, "host.hpcc.utilization": ":log", "switch.bfc.pipelines": None}, scenario)
+    assert found == {
+        "host.dctcp.g": Range(0.001, 1),
+        "host.hpcc.utilization": Range(0.001, 1, is_log=True),
+        "switch.bfc.pipelines": Range(1, 16, is_whole=True),
+    }
+    for key, told, said in (
+        (
+            "host.dctcp.min_rate",
+            None,
+            r"^host\.dctcp\.min_rate: no range is declared .* write host\.dctcp\.min_rate=RANGE",
+        ),
+        ("host.dctcp.gg", ":log", r"^host\.dctcp\.gg: no range is declared"),
+        ("switch.ecn.pmax", ":log", r"^switch\.ecn\.pmax:log: the declared range begins at 0; expected"),
+    ):
+        with pytest.raises(InputError, match=said):
+            ranges.of({key: told}, scenario)
+
+
 def test_ranges_may_be_python_values() -> None:
     assert ranges.of(
-        {"a": (0.1, 1.0), "b": (8, 64), "c": ("1 KB", "2 KB"), "d": [1, 2], "e": (1 * units.us, 2 * units.us)}
+        {"a": (0.1, 1.0), "b": (8, 64), "c": ("1 KB", "2 KB"), "d": [1, 2], "e": (1 * units.us, 2 * units.us)},
+        {},
     ) == {
         "a": Range(0.1, 1),
         "b": Range(8, 64, is_whole=True),
@@ -58,7 +134,7 @@ def test_ranges_may_be_python_values() -> None:
     }
     for wrong in ({}, {"a": 3}, {"a": (1, "1 KB")}):
         with pytest.raises(InputError, match=r"over: expected a key|^a="):
-            ranges.of(wrong)
+            ranges.of(wrong, {})
 
 
 def test_a_search_finds_the_best_value_and_is_the_same_again(dctcp: Experiment, tmp_path: Path) -> None:
@@ -100,6 +176,15 @@ def test_a_search_can_maximize_and_choose(dctcp: Experiment) -> None:
         search.tune(dctcp, {"host.dctcp.gg": (0.1, 1)}, "packet_hops", trials=2)
 
 
+def test_the_command_tunes_over_a_declared_range(dctcp: Experiment, cli: Cli, tmp_path: Path) -> None:
+    dctcp.save(tmp_path / "mine.toml")
+    words: list[Any] = ["tune", tmp_path / "mine.toml", "--over", "host.dctcp.g:log", "--trials", 3, "--out", "here"]
+    done = cli(*words, "--minimize", "slowdown.background.all.p99", "--json").stdout
+    drawn = [one["values"]["host.dctcp.g"] for one in json.loads(done)["trials"]]
+    assert drawn[0] == 0.0625
+    assert all(0.001 <= g <= 1 for g in drawn)
+
+
 def test_the_command_leaves_trials_and_the_best_scenario(dctcp: Experiment, cli: Cli, tmp_path: Path) -> None:
     dctcp.save(tmp_path / "mine.toml")
     words: list[Any] = [
@@ -127,7 +212,11 @@ def test_the_command_leaves_trials_and_the_best_scenario(dctcp: Experiment, cli:
     for wrong, said in (
         (["--minimize", "packet_hops", "--maximize", "packet_hops"], "expected one of them"),
         ([], "expected one of them"),
-        (["--minimize", "packet_hops", "--over", "load"], "--over load: expected KEY=RANGE"),
+        (
+            ["--minimize", "packet_hops", "--over", "scheme"],
+            "scheme: no range is declared for this key; write scheme=RANGE",
+        ),
+        (["--minimize", "packet_hops", "--over", "host.dctcp.g:lin"], "host.dctcp.g=:lin: expected a range"),
     ):
         refused = cli(*words[:2], "--over", "host.dctcp.g=0.1..1", *wrong, "--out", "x")
         assert (refused.returncode, said in refused.stderr) == (2, True)

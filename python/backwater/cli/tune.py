@@ -42,15 +42,25 @@ TRIALS = "trials.parquet"
 BEST = "best.toml"
 
 
+def keyed(text: str) -> tuple[str, Any]:
+    """Divides KEY=RANGE. KEY and KEY:log have the declared range."""
+    key, equals, told = text.partition("=")
+    if equals:
+        return key, ranges.parsed(key, told)
+    key, colon, told = text.partition(":")
+    return key, colon + told if colon else None
+
+
 def tune(
     scenario: OneScenario,
     over: Annotated[
         list[str],
         typer.Option(
             "--over",
-            metavar="KEY=RANGE",
+            metavar="KEY[=RANGE]",
             help="Take values of this key from a range: host.dctcp.g=0.01..1:log, switch.ecn.kmin=50KB..400KB, "
-            "switch.queues=8..128 or scheme=bfc|flowsail. Repeat it for several keys.",
+            "switch.queues=8..128 or scheme=bfc|flowsail. host.dctcp.g alone takes the range that the schema "
+            "declares, and host.dctcp.g:log the same on a logarithmic scale. Repeat it for several keys.",
             rich_help_panel=WHAT,
         ),
     ],
@@ -96,17 +106,13 @@ def tune(
     Examples:
         backwater tune a.toml --over host.dctcp.g=0.01..1 --minimize buffer.p99_bytes
         backwater tune a.toml --over switch.queues=8..128 --minimize buffer.p99_bytes
+        backwater tune a.toml --over host.dctcp.g:log --minimize buffer.p99_bytes
     """
     if (minimize is None) == (maximize is None):
         raise InputError("--minimize, --maximize: expected one of them, such as --minimize slowdown.background.all.p99")
     objective = str(minimize or maximize)
     experiment = api.Experiment.from_arguments(scenario, all_sets(sets, seeds), scale)
-    spaces = {}
-    for one in over:
-        key, equals, text = one.partition("=")
-        if not equals:
-            raise InputError(f"--over {one}: expected KEY=RANGE, with {ranges.EXPECTED}")
-        spaces[key] = ranges.parsed(key, text)
+    spaces = ranges.of(dict(map(keyed, over)), search.first_scenario(experiment))
     place = out_dir or Path("tuned") / experiment.name
     if place.exists() and not force:
         raise InputError(f"--out {place}: exists; name another directory, or replace it with --force")

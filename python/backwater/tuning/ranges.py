@@ -10,11 +10,15 @@ from typing import Any, Protocol
 
 from backwater._core import InputError
 from backwater.common.quantities import BINARY_SIZES, UNITS, quantity
+from backwater.common.values import Table
 from backwater.scenario import units
+from backwater.tuning import declared
 
 BASES = {unit: base for base, scales in units.SCALES.items() for unit in scales} | dict.fromkeys(BINARY_SIZES, "B")
 """The base unit of each unit."""
 EXPECTED = "a range such as 0.01..1, 8..128 or 50KB..400KB, perhaps with :log, or choices such as bfc|dctcp"
+LOG = ":log"
+"""Behind a range: values are drawn evenly on a logarithmic scale."""
 
 
 class Trial(Protocol):
@@ -107,8 +111,24 @@ def between(key: str, ends: tuple[Any, Any], *, is_log: bool = False, shown: str
     return Range(numbers[0], numbers[1], is_log, whole, bases[0])
 
 
-def of(over: Mapping[str, Any]) -> dict[str, Range | Choice]:
+def from_schema(key: str, scenario: Table, *, is_log: bool = False) -> Range:
+    """Returns the range of a key that the schema of scenarios declares.
+
+    # Errors
+    `InputError` if it declares none, or one that a logarithmic scale cannot have.
+    """
+    found = declared.bounds(key, scenario)
+    if found is None:
+        raise InputError(f"{key}: no range is declared for this key; write {key}=RANGE, with {EXPECTED}")
+    if is_log and found.low <= 0:
+        raise InputError(f"{key}{LOG}: the declared range begins at {found.low:g}; expected {key}=LOW..HIGH{LOG}")
+    return Range(found.low, found.high, is_log, found.is_whole, found.base)
+
+
+def of(over: Mapping[str, Any], scenario: Table) -> dict[str, Range | Choice]:
     """Reads what each key is tuned over: text as on the command line, a pair of ends, or a list of choices.
+
+    None, or `":log"` alone, takes the range that the schema declares for the key.
 
     # Errors
     `InputError` for anything else, and if there is nothing.
@@ -119,6 +139,8 @@ def of(over: Mapping[str, Any]) -> dict[str, Range | Choice]:
     for key, given in over.items():
         if isinstance(given, Range | Choice):
             found[key] = given
+        elif given is None or given == LOG:
+            found[key] = from_schema(key, scenario, is_log=given == LOG)
         elif isinstance(given, str):
             found[key] = parsed(key, given)
         elif isinstance(given, tuple) and len(given) == 2:

@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from backwater._core import InputError
 from backwater.common import suggest
 from backwater.common.arrays import pa
 from backwater.common.extras import library
 from backwater.common.signals import Stop
-from backwater.common.values import Swept
+from backwater.common.values import Swept, Table
 from backwater.experiment import Experiment, Results
 from backwater.tuning import ranges
 
@@ -83,7 +83,8 @@ def tune(
     """Searches for the values of keys with which a number of the summary is smallest, or largest.
 
     `over` has a range for each key: a pair of ends such as `(0.01, 1)` or `("50 KB", "400 KB")`, a list of choices, or
-    text as on the command line, `"0.01..1:log"`. `objective` is a column of the table `summary`, such as
+    text as on the command line, `"0.01..1:log"`. None takes the range that the schema of scenarios declares, and
+    `":log"` the same on a logarithmic scale. `objective` is a column of the table `summary`, such as
     `slowdown.background.all.p99`; its mean over all runs of the experiment counts. The first trial has the values of
     the experiment itself. The search ends after so many `trials` or `seconds`. It draws from `seed`, so it is the same
     again if no time limit ends it. With a `store`, runs that were done before are not done again.
@@ -94,7 +95,7 @@ def tune(
     """
     optuna = library("optuna")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    spaces = ranges.of(over)
+    spaces = ranges.of(over, first_scenario(experiment))
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
     tuned = Tuned(objective, maximize)
     began = time.monotonic()
@@ -140,7 +141,7 @@ def mean_of(done: Results, objective: str) -> float | None:
 
 def as_is(experiment: Experiment, spaces: Mapping[str, Any]) -> dict[str, Swept]:
     """Returns the values that the tuned keys have in the experiment itself, if its first run has these keys."""
-    scenario = next(iter(experiment.scenarios.values()))
+    scenario = first_scenario(experiment)
     found: dict[str, Swept] = {}
     for key in spaces:
         value: Any = scenario
@@ -148,3 +149,8 @@ def as_is(experiment: Experiment, spaces: Mapping[str, Any]) -> dict[str, Swept]
             value = value.get(step) if isinstance(value, dict) else None
         found[key] = "as given" if value is None else value
     return found
+
+
+def first_scenario(experiment: Experiment) -> Table:
+    """Returns the resolved scenario of the first run."""
+    return cast(Table, next(iter(experiment.scenarios.values())))
