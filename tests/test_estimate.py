@@ -11,9 +11,10 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from backwater import Experiment
+from backwater.judge import laws
 from backwater.judge.estimate import (
     CONFIDENCE,
     MOST_SEEDS,
@@ -40,6 +41,21 @@ def test_of_a_mean_it_is_students() -> None:
     low, high = stats.t.interval(CONFIDENCE, 4, fmean(values), stats.sem(values))
     found = over(values, signed=True)
     assert (found.value, found.low, found.high) == pytest.approx((fmean(values), low, high))
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 19, 63, 999])
+def test_quantiles_of_students_t_are_those_of_scipy(freedom: int) -> None:
+    for share in (0.51, 0.6, 0.95, 0.975, 0.9999):
+        assert laws.students_t(freedom, share) == pytest.approx(special.stdtrit(freedom, share), rel=1e-11)
+
+
+@pytest.mark.parametrize("of", [1, 2, 5, 64, 1000])
+def test_quantiles_of_the_beta_distribution_are_those_of_scipy(of: int) -> None:
+    for a in {1, of // 2 + 1, of}:
+        for share in (1e-6, 0.025, 0.5, 0.975):
+            found, wanted = laws.beta(a, of - a + 1, share), special.betaincinv(a, of - a + 1, share)
+            assert found == pytest.approx(wanted, rel=1e-11)
+    assert (laws.beta_below(2, 3, 0.0), laws.beta_below(2, 3, 1.0)) == (0, 1)
 
 
 def test_a_ratio_and_its_inverse_say_the_same() -> None:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from backwater.judge import laws
+
 CONFIDENCE = 0.95
 MOST_SEEDS = 1000
 """A measurement that needs this many to be decided, or more, is practically at its bound."""
@@ -73,10 +75,9 @@ def seeds_to_decide(measured: Estimate, seeds: int, verdict: Callable[[Estimate]
     """
     if seeds < 2 or not (math.isfinite(measured.low) and math.isfinite(measured.high)):
         return None
-    from scipy.special import stdtrit
 
     def reach(n: int) -> float:
-        return float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) / math.sqrt(n)
+        return laws.students_t(n - 1, (1 + CONFIDENCE) / 2) / math.sqrt(n)
 
     return first_decided(seeds, lambda n: verdict(measured.narrowed(reach(n) / reach(seeds))))
 
@@ -99,11 +100,9 @@ def exact(value: float) -> Estimate:
 
 def of_share(count: int, of: int) -> Estimate:
     """Estimates how often an event happens, from the runs in which it did: the interval of Clopper and Pearson."""
-    from scipy.special import betaincinv  # As slow to import as below.
-
     rest = (1 - CONFIDENCE) / 2
-    low = float(betaincinv(count, of - count + 1, rest)) if count else 0.0
-    high = float(betaincinv(count + 1, of - count, 1 - rest)) if count < of else 1.0
+    low = laws.beta(count, of - count + 1, rest) if count else 0.0
+    high = laws.beta(count + 1, of - count, 1 - rest) if count < of else 1.0
     return Estimate(count / of, low, high)
 
 
@@ -125,9 +124,7 @@ def jackknife(
     deviation = math.sqrt((n - 1) / n * math.fsum((one - mean) ** 2 for one in rest))
     if deviation <= ROUNDING * (1.0 if positive else max(abs(one) for one in [whole, *without])):
         return exact(whole)
-    from scipy.special import stdtrit  # A fifth of a second to import: only where there are seeds to compare.
-
-    reach = float(stdtrit(n - 1, (1 + confidence) / 2)) * deviation
+    reach = laws.students_t(n - 1, (1 + confidence) / 2) * deviation
     if positive:
         return Estimate(whole, math.exp(max(centre - reach, -700.0)), math.exp(min(centre + reach, 700.0)))
     return Estimate(whole, centre - reach if signed else max(centre - reach, 0.0), centre + reach)
