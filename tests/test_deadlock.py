@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,17 @@ def test_what_is_asked_wrongly_is_code_2(cli: Cli, smoke: Path, arguments: list[
     done = cli("deadlock", *[argument.format(smoke=smoke) for argument in arguments])
     assert done.returncode == 2
     assert says in done.stderr
+
+
+def test_only_cycles_that_can_be_broken_need_the_solver(cli: Cli, smoke: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain installation has no solver."""
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    assert cli("deadlock", smoke).returncode == 0
+    assert "no elision breaks it" in cli("deadlock", RING, "--set", "variant=pfc").stdout
+    refused = cli("deadlock", RING, "--set", "variant=bfc")
+    assert refused.returncode == 2
+    assert "there are cycles of pauses, and a solver has to find what breaks them: highspy is not" in refused.stderr
+    assert "pip install 'backwater[deadlock]'" in refused.stderr
 
 
 def test_failures_are_one_of_four() -> None:

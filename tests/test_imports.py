@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -10,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import backwater
+from conftest import ROOT
 
 PACKAGE = Path(backwater.__file__).parent
 PLANTED = {
@@ -119,6 +123,30 @@ def test_each_part_imports_from_those_below_it_only() -> None:
         name.split(".")[1] for name in graph if name.count(".") == 1 and modules(PACKAGE)[name].name != "__init__.py"
     }
     assert loose == {"_core", "experiment", "__main__", "entry"}, "every other module is in a part"
+
+
+def test_what_the_package_imports_is_what_it_declares() -> None:
+    """A plain installation has what most commands need, and nothing else. Who needs an extra asks for it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    plain, *extras = (
+        {re.split(r"[<>=]", one)[0].replace("-", "_") for one in wanted}
+        for wanted in (project["dependencies"], *project["optional-dependencies"].values())
+    )
+    trees = [ast.parse(path.read_text()) for path in modules(PACKAGE).values()]
+    found = {name.split(".")[0] for tree in trees for name in imported(tree, "backwater")}
+    outside = found - sys.stdlib_module_names - {"backwater"}
+    asked_for = {call.args[0].value for tree in trees for call in calls(tree, "library")}
+    of_extras = set().union(*extras[:-1])
+    assert plain <= outside <= plain | of_extras
+    assert asked_for == of_extras - {"dask", "dask_jobqueue", "distributed"}, "execute/cluster.py imports these"
+    assert of_extras <= extras[-1], "dev is last, and has every extra for the tests"
+
+
+def calls(tree: ast.Module, function: str) -> Iterator[ast.Call]:
+    """Calls of a function by its plain name, with arguments."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function and node.args:
+            yield node
 
 
 @pytest.mark.parametrize("planted", PLANTED)

@@ -209,5 +209,5 @@ def test_an_xarray_dataset_has_a_dimension_for_each_coordinate(results: Results)
 
 def test_a_missing_extra_is_named(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "xarray", None)
-    with pytest.raises(ModuleNotFoundError, match=r"xarray is not installed: pip install 'backwater\[xarray\]'"):
+    with pytest.raises(InputError, match=r"xarray is not installed: pip install 'backwater\[xarray\]'"):
         results.to_xarray()

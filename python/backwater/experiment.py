@@ -484,7 +484,7 @@ class Experiment:
         turn that is physically possible. The search for the smallest set takes at most `seconds`.
 
         # Errors
-        `InputError` for any other `failures`.
+        `InputError` for any other `failures`, and for cycles without the solver: `pip install 'backwater[deadlock]'`.
         """
         return {
             label: deadlock.search(scenario, failures, seconds=seconds) for label, scenario in self.networks.items()

@@ -5,17 +5,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from backwater._core import InputError
 
-def library(name: str) -> Any:
-    """Imports an extra.
+
+def library(name: str, extra: str | None = None) -> Any:
+    """Imports a library of an extra, which has the library's name if no other is given.
 
     # Errors
-    `ModuleNotFoundError` that says how to install it.
+    `InputError` that says how to install it.
     """
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
-        told = f"{name} is not installed: pip install 'backwater[{name}]'"
-        raise ModuleNotFoundError(told, name=name) from None
+        raise InputError(f"{name} is not installed: pip install 'backwater[{extra or name}]'") from None

@@ -195,7 +195,7 @@ def search(
     may take every turn but back to where they came from. `progress` is told of failures looked at, of so many.
 
     # Errors
-    `InputError` for other `failures`, and for a computation.
+    `InputError` for other `failures`, for a computation, and if cycles can be broken but the solver is not installed.
     """
     if failures not in FAILURES:
         raise _core.InputError(f"failures = {failures}: expected one of {', '.join(FAILURES)}")
@@ -212,7 +212,7 @@ def search(
     edges = [turn_of(edge) for edge in report.edges]
     free = [edge.table is not None for edge in edges]
     parts = [edge.component for edge in report.edges]
-    from backwater.deadlock.smallest import smallest  # A solver and NumPy: only where something is searched.
+    from backwater.deadlock.smallest import smallest  # It imports NumPy: only where something is searched.
 
     least = smallest(found, free, [edge.share for edge in edges], parts, seconds) if edges else None
     before = [turn_of(turn) for turn in report.elided_turns]

@@ -12,11 +12,11 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import highspy
-
-from backwater._core import Cycles
+from backwater._core import Cycles, InputError
 from backwater.common.arrays import np
+from backwater.common.extras import library
 
 TIE = 0.5
 """What all shares together weigh, in edges: less than one, so that they only decide between sets of one size."""
@@ -46,14 +46,18 @@ def smallest(cycles: Cycles, free: list[bool], shares: list[float], parts: list[
 
     Each of the `parts`, strong components by edge, is solved for itself. Where `seconds` are not enough the set is the
     best that was found, and not proven to be the smallest.
+
+    # Errors
+    `InputError` if the solver is not installed.
     """
     if cycles.complete([], [1.0 if is_free else math.inf for is_free in free]) is None:
         return None
+    highspy = solver()
     until = time.monotonic() + seconds
     edges, bound = [], 0
     for part in sorted(set(parts)):
         of_part = [i for i, other in enumerate(parts) if other == part]
-        found = Part(cycles, of_part, free, shares).solve(until)
+        found = Part(highspy, cycles, of_part, free, shares).solve(until)
         edges += found.edges
         bound += found.bound
     return Found(sorted(edges), bound)
@@ -65,7 +69,8 @@ class Part:
     Its variables are the free edges, its constraints the known cycles.
     """
 
-    def __init__(self, cycles: Cycles, edges: list[int], free: list[bool], shares: list[float]) -> None:
+    def __init__(self, highspy: Any, cycles: Cycles, edges: list[int], free: list[bool], shares: list[float]) -> None:
+        self.highspy = highspy
         self.cycles, self.count = cycles, len(free)
         self.edges = [edge for edge in edges if free[edge]]
         self.fixed = [edge for edge in edges if not free[edge]]
@@ -77,7 +82,7 @@ class Part:
         for edge, cost in zip(self.edges, self.costs, strict=True):
             self.all_costs[edge] = cost
         self.others = sorted(set(range(self.count)) - set(edges))
-        self.highs = program(self.costs)
+        self.highs = program(highspy, self.costs)
         self.best: list[int] = []
         self.least = 0.0
         """No set costs less."""
@@ -94,7 +99,7 @@ class Part:
             self.highs.setOptionValue("time_limit", self.highs.getRunTime() + max(0.1, until - time.monotonic()))
             self.highs.run()
             info = self.highs.getInfo()
-            solved = self.highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+            solved = self.highs.getModelStatus() == self.highspy.HighsModelStatus.kOptimal
             if whole:
                 self.least = max(self.least, info.mip_dual_bound)
             elif solved:
@@ -110,7 +115,7 @@ class Part:
             if not more:
                 whole = True
                 columns = np.arange(len(self.edges), dtype=np.int32)
-                kinds = np.full(len(self.edges), highspy.HighsVarType.kInteger.value, np.uint8)
+                kinds = np.full(len(self.edges), self.highspy.HighsVarType.kInteger.value, np.uint8)
                 self.highs.changeColsIntegrality(len(columns), columns, kinds)
         # Costs exceed the number of edges by TIE at most, and numbers are whole.
         return Found(self.best, min(len(self.best), max(apart, math.ceil(self.least - TIE - NEAR))))
@@ -131,7 +136,7 @@ class Part:
         rows = [[self.column[edge] for edge in cycle if edge in self.column] for cycle in cycles]
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int32)
         columns = np.array([column for row in rows for column in row], np.int32)
-        bounds = np.ones(len(rows)), np.full(len(rows), highspy.kHighsInf)
+        bounds = np.ones(len(rows)), np.full(len(rows), self.highspy.kHighsInf)
         self.highs.addRows(len(rows), *bounds, len(columns), starts[:-1], columns, np.ones(len(columns)))
 
     def weights(self, values: list[float]) -> list[float]:
@@ -169,7 +174,19 @@ def disjoint(cycles: list[list[int]]) -> int:
     return count
 
 
-def program(costs: list[float]) -> highspy.Highs:
+def solver() -> Any:
+    """Imports HiGHS, which is an extra: only networks whose cycles can be broken need it.
+
+    # Errors
+    `InputError` if it is not installed.
+    """
+    try:
+        return library("highspy", "deadlock")
+    except InputError as error:
+        raise InputError(f"there are cycles of pauses, and a solver has to find what breaks them: {error}") from None
+
+
+def program(highspy: Any, costs: list[float]) -> Any:
     """Makes a program with a variable for each edge, 1 if the edge goes, and without cycles."""
     highs = highspy.Highs()
     options: dict[str, bool | int | float] = {

@@ -90,8 +90,7 @@ def tune(
     again if no time limit ends it. With a `store`, runs that were done before are not done again.
 
     # Errors
-    `InputError` if a range, a key or the objective is wrong. `ModuleNotFoundError` without Optuna: `pip install
-    'backwater[optuna]'`.
+    `InputError` if a range, a key or the objective is wrong, and without Optuna: `pip install 'backwater[optuna]'`.
     """
     optuna = library("optuna")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
