@@ -100,6 +100,11 @@ def size(n: float) -> str:
     return scaled(n, [(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B")])
 
 
+def rate(n: float) -> str:
+    """Writes bits per second with a decimal unit."""
+    return scaled(n, [(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1, "b/s")])
+
+
 def percent(share: float, digits: int = 0) -> str:
     """0.123 as 12 %, or with so many digits behind the point."""
     return f"{100 * share:.{digits}f} %"

@@ -11,11 +11,10 @@ from typing import Any, TypedDict
 from backwater import _core
 from backwater._core import InputError
 from backwater.common import disk, suggest
-from backwater.common.quantities import size, some
+from backwater.common.quantities import TIMES, in_largest, size, some
 
 PER_LEAF = 16
 """Most hosts below a switch of a network that an import makes."""
-PICOSECONDS = [(10**12, "s"), (10**9, "ms"), (10**6, "us"), (10**3, "ns"), (1, "ps")]
 
 
 class Facts(TypedDict):
@@ -189,8 +188,8 @@ def rate(tier: Tier) -> str:
 
 
 def time(picoseconds: int) -> str:
-    scale, unit = next(one for one in PICOSECONDS if picoseconds % one[0] == 0)
-    return f"{picoseconds // scale} {unit}"
+    number, unit = in_largest(picoseconds, TIMES)
+    return f"{number} {unit}"
 
 
 def workload(job: Job, out: Path) -> str:

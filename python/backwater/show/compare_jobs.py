@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
-from backwater.common.quantities import percent, scaled, span
+from backwater.common.quantities import percent, rate, span
 from backwater.judge.estimate import Estimate
 from backwater.show.page import Collective, Measured
 
@@ -15,7 +15,6 @@ Key = tuple[str, str, int]
 """Class, pattern and ranks."""
 Part = Literal["compute", "exposed", "other", "bubble"]
 
-RATES = [(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1.0, "b/s")]
 NOTHING = "0 (0 %)"
 PARTS: dict[Part, str] = {
     "compute": "a rank computes",
@@ -47,8 +46,8 @@ def rows(shown: Sequence[Collective | None]) -> list[Row]:
         "  p95": lambda one: measured(one["p95"]),
         "  p99": lambda one: measured(one["p99"]),
         "  longest": lambda one: "-" if one["slowest"] is None else span(one["slowest"]),
-        "algorithm bandwidth": lambda one: "-" if one["alg"] is None else scaled(one["alg"], RATES),
-        "bus bandwidth": lambda one: "-" if one["bus"] is None else scaled(one["bus"], RATES),
+        "algorithm bandwidth": lambda one: "-" if one["alg"] is None else rate(one["alg"]),
+        "bus bandwidth": lambda one: "-" if one["bus"] is None else rate(one["bus"]),
         **{name: part_of(part) for part, name in PARTS.items()},
         "slowest rank": lambda one: one["last"]["host"] if one["last"] else "-",
         "  last in": lambda one: f"{one['last']['times']:,} of {one['last']['of']:,}" if one["last"] else "-",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backwater.common.quantities import scaled, some, span
+from backwater.common.quantities import rate, some, span
 from backwater.show import answer
 from backwater.show.answer import Entry
 from backwater.show.page import Collective, Last, PageData, RunData
 
-RATES = [(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1.0, "b/s")]
 UNITS = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us")]
 
 
@@ -67,7 +66,7 @@ def of_one(what: str, entries: list[Entry], known: dict[str, Collective]) -> lis
     others = sorted((one for one in entries if one.can_win and one is not best), key=lambda one: one.known)
     equal = [one for one in others if one.equals(best)]
     row = known[best.name]
-    bus = "" if row["bus"] is None else f", a bus bandwidth of {scaled(row['bus'], RATES)}"
+    bus = "" if row["bus"] is None else f", a bus bandwidth of {rate(row['bus'])}"
     if others:
         first = f"An iteration of {what} takes least time under {best.name}: {best.told()}{bus}."
     else:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-from backwater.common.quantities import count, scaled, span
+from backwater.common.quantities import count, rate, span
 from backwater.judge.panels import Panel, PanelRun, Reference
 from backwater.runs.manifest import variant_of
 from backwater.runs.run import Run
@@ -28,7 +28,6 @@ DRAWN = {
     "rtt_p99_s": ("p99 of round trips (ms)", 1e-3, "lower"),
 }
 """Results that are drawn: what the panel is called, its unit, and which end is better."""
-RATES = [(1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1, "b/s")]
 PAUSES: dict[Literal["pfc_pauses", "bfc_pauses", "flow_pauses"], str] = {
     "pfc_pauses": "PFC",
     "bfc_pauses": "BFC",
@@ -128,7 +127,7 @@ def between(metric: str, values: list[float | str]) -> str:
 def written(metric: str, value: float) -> str:
     """Writes a number with the unit that its metric's name ends in."""
     if metric.endswith("_bps"):
-        return scaled(value, RATES)
+        return rate(value)
     if metric.endswith("_s"):
         return span(value)
     return count(value) if value == int(value) and metric != "fairness" else f"{value:.4g}"
