@@ -18,8 +18,9 @@ from matplotlib.figure import Figure
 
 from backwater import Experiment, Results, _core
 from backwater.common.disk import sha256
+from backwater.common.percentiles import rank_of
 from backwater.execute import making, store
-from backwater.judge import claims, measured, numbers, panels
+from backwater.judge import claims, numbers, panels
 from backwater.judge.context import Point, Runs
 from backwater.judge.settled import Course
 from backwater.runs.manifest import FORMAT, sealed
@@ -893,12 +894,12 @@ def test_incomplete_runs_judge_nothing(two: Results) -> None:
 
 
 def test_percentiles_are_nearest_ranks() -> None:
-    assert [measured.rank_of(50, n) for n in (1, 2, 3, 4)] == [0, 0, 1, 1]
-    assert measured.rank_of(99, 100) == 98
-    assert measured.rank_of(99, 101) == 99
-    assert measured.rank_of(95, 20) == 18
-    assert measured.rank_of(Fraction("99.99"), 10_000) == 9998
-    assert measured.rank_of(Fraction("99.99"), 10_001) == 9999
+    assert [rank_of(50, n) for n in (1, 2, 3, 4)] == [0, 0, 1, 1]
+    assert rank_of(99, 100) == 98
+    assert rank_of(99, 101) == 99
+    assert rank_of(95, 20) == 18
+    assert rank_of(Fraction("99.99"), 10_000) == 9998
+    assert rank_of(Fraction("99.99"), 10_001) == 9999
 
 
 def test_experiments_are_found_by_figure_and_by_paper() -> None:

@@ -31,7 +31,7 @@ from backwater.common.values import Table
 from backwater.judge import settled, words
 from backwater.judge.context import NAMING, Context, Runs, leaves_of
 from backwater.judge.kinds import KINDS, Check, Expectation, is_never, most_of, nothing, parts_of, position
-from backwater.judge.measured import LEAVES
+from backwater.judge.leaves import LEAVES
 from backwater.runs.manifest import Params
 from backwater.runs.results import Results
 from backwater.runs.verdicts import Claim

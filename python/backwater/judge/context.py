@@ -10,8 +10,10 @@ from typing import Any, Literal
 from backwater._core import InputError
 from backwater.judge import courses, estimate
 from backwater.judge.estimate import Estimate
-from backwater.judge.measured import Measured, NoData, fill
+from backwater.judge.leaves import fill
+from backwater.judge.measured import Measured
 from backwater.judge.settled import Course
+from backwater.judge.statistics import NoData
 from backwater.runs.manifest import Params, variant_of
 from backwater.runs.results import Results
 from backwater.runs.run import Run

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from backwater.common.arrays import Array, np, pa, pc
 from backwater.common.quantities import as_number
 from backwater.judge import settled
-from backwater.judge.measured import SAMPLED, Columns, NoData, sample_statistic, statistic
+from backwater.judge.columns import Columns
+from backwater.judge.leaves import SAMPLED
 from backwater.judge.settled import Course
+from backwater.judge.statistics import NoData, sample_statistic, statistic
 from backwater.runs.run import Run
 from backwater.scenario.claims import Kind, Leaf
 

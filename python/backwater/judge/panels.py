@@ -14,7 +14,7 @@ from backwater.common.values import Table, Value
 from backwater.judge import claims
 from backwater.judge.context import SEED, Context, NotRun, Point, Runs, is_signed, point_of
 from backwater.judge.kinds import bounds
-from backwater.judge.measured import NoData
+from backwater.judge.statistics import NoData
 from backwater.runs.manifest import Params
 from backwater.runs.results import Results
 from backwater.scenario.claims import Expression, Figure, Published, Wanted

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from backwater.judge.context import SEED, Point
 from backwater.judge.kinds import UP_TO, Check, position
-from backwater.judge.measured import ANYWHERE, LEAVES
+from backwater.judge.leaves import ANYWHERE, LEAVES
 from backwater.judge.numbers import number
 from backwater.judge.settled import Test, told
 from backwater.scenario.claims import Expectation, Leaf

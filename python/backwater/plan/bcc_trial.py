@@ -24,7 +24,9 @@ from backwater.common.quantities import as_number, count, percent, size, span
 from backwater.common.signals import Stop
 from backwater.execute.sweep import Watch
 from backwater.experiment import Experiment
-from backwater.judge.measured import Columns, NoData
+from backwater.judge import leaves
+from backwater.judge.columns import Columns
+from backwater.judge.statistics import NoData
 from backwater.plan.bcc import Plan, whole
 from backwater.runs.results import Results
 from backwater.runs.run import Run
@@ -194,7 +196,7 @@ def row(one: Run) -> Row:
 
     def fct(statistic: str, sizes: str) -> float | None:
         try:
-            return columns.read([one], {"fct_ack": statistic, "sizes": sizes})
+            return leaves.read(columns, [one], {"fct_ack": statistic, "sizes": sizes})
         except NoData:
             return None
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from backwater.common.quantities import percent, size, some
+from backwater.judge.columns import size_range
 from backwater.judge.estimate import Estimate
-from backwater.judge.measured import size_range
 from backwater.judge.numbers import between_words, number
 from backwater.runs.manifest import Params
 from backwater.scenario.claims import Figure, Leaf
