@@ -24,6 +24,7 @@ from backwater.runs import writer
 from backwater.runs.staging import Staging, partial, remove
 from backwater.scenario import experiments
 from backwater.show import figures
+from backwater.show.figures import drawn as drawn_figures
 from conftest import SMOKE, Cli, command
 
 ENDLESS = """
@@ -341,7 +342,7 @@ def test_a_figure_that_fails_leaves_the_rest(
     def broken(*_: object, **__: object) -> None:
         raise ValueError("no such colour")
 
-    monkeypatch.setattr(figures, "slowdown", broken)
+    monkeypatch.setattr(drawn_figures, "slowdown", broken)
     place = Experiment(smoke).simulate(tmp_path / "here").path
     monkeypatch.setattr("sys.argv", ["backwater", "report", str(place)])
     with pytest.raises(SystemExit) as leave:
