@@ -12,6 +12,7 @@ import pytest
 
 from backwater import Experiment, InputError, Results
 from backwater.execute import sweep
+from backwater.execute.job import jobs_of
 from backwater.execute.making import RECORDED_TOGETHER, Making, make
 from backwater.runs import coordinates, summaries
 from backwater.runs.manifest import Manifest, Timing
@@ -164,7 +165,7 @@ def test_endless_flows_are_estimated_by_what_they_share(scheme: str, receivers: 
     elephants = {"kind": "long-lived", "count": 16, "from": ["host4..host7"], "to": receivers}
     changes = {"workload": [elephants], "run.duration": "1 ms", "run.all_finish": False, "scheme": scheme}
     experiment = Experiment(SMOKE / "bfc.toml", sets=changes)
-    (job,) = sweep.jobs_of(experiment.plan)
+    (job,) = jobs_of(experiment.plan)
     hops = experiment.simulate().runs[0].summary["packet_hops"]
     assert 0.7 * hops < job.expected_hops < 1.5 * hops
 

@@ -31,6 +31,7 @@ from backwater.execute.cluster import connected
 from backwater.execute.control import RateControl, instance, keys_of, name_of
 from backwater.execute.estimate import Estimate
 from backwater.execute.growing import Page
+from backwater.execute.job import Job
 from backwater.execute.making import Making, make
 from backwater.execute.store import Store
 from backwater.judge import claims
@@ -121,20 +122,20 @@ class Shares(sweep.Watch):
     def __init__(self, tell: Callable[[float], None], other: sweep.Watch) -> None:
         self.tell, self.other = tell, other
 
-    def on_begin(self, jobs: list[sweep.Job]) -> None:
+    def on_begin(self, jobs: list[Job]) -> None:
         self.other.on_begin(jobs)
 
-    def on_found(self, job: sweep.Job) -> None:
+    def on_found(self, job: Job) -> None:
         self.other.on_found(job)
 
-    def on_start(self, job: sweep.Job) -> None:
+    def on_start(self, job: Job) -> None:
         self.other.on_start(job)
 
-    def on_tick(self, jobs: list[sweep.Job]) -> None:
+    def on_tick(self, jobs: list[Job]) -> None:
         self.other.on_tick(jobs)
         self.tell(sum(job.expected_hops * job.share_done for job in jobs) / sum(job.expected_hops for job in jobs))
 
-    def on_done(self, job: sweep.Job) -> None:
+    def on_done(self, job: Job) -> None:
         self.other.on_done(job)
 
 

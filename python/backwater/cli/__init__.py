@@ -106,7 +106,7 @@ def texts(words: list[str]) -> list[str]:
 
 def bug(error: Exception) -> None:
     """Reports a failure that no input should cause."""
-    from backwater.execute.sweep import SimulatorError
+    from backwater.execute.job import SimulatorError
     from backwater.show.failures import Undrawn
 
     if os.environ.get("BACKWATER_TRACEBACK"):

@@ -17,6 +17,7 @@ from backwater.common import versions
 with when_used():
     from backwater.cli import printing, terminal
     from backwater.common import quantities
+    from backwater.execute import memory
     from backwater.execute import store as stores
     from backwater.execute import sweep as sweeping
 
@@ -75,7 +76,7 @@ def facts() -> Facts:
         "processors": os.cpu_count(),
         "threads_by_default": sweeping.threads_of(None),
         "memory_free_bytes": _core.free_memory(),
-        "memory_used_at_most_bytes": round(sweeping.memory_together_mb() * 1e6),
+        "memory_used_at_most_bytes": round(memory.together_mb() * 1e6),
         "runs": str(runs),
         "store": str(runs / stores.NAME),
         "disk_free_bytes": shutil.disk_usage(standing).free,

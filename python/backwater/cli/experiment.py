@@ -19,9 +19,10 @@ from backwater.cli.printing import ending, print_claims, print_runs, told_claims
 from backwater.cli.terminal import out, progress_watch, say
 from backwater.common import signals
 from backwater.execute.cluster import address_of, connected
+from backwater.execute.job import SimulatorError
 from backwater.execute.making import make
 from backwater.execute.store import Store
-from backwater.execute.sweep import SimulatorError, threads_of
+from backwater.execute.sweep import threads_of
 from backwater.experiment import Experiment, Results
 from backwater.runs import capture, events
 from backwater.runs.staging import partial as partial_of

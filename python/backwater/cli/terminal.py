@@ -15,7 +15,8 @@ from rich.table import Table as Table  # For commands, which get it from here.
 from rich.text import Text
 
 from backwater.common.quantities import count, percent, some, span
-from backwater.execute.sweep import Job, Watch
+from backwater.execute.job import Job
+from backwater.execute.sweep import Watch
 from backwater.runs.summary import IterationSummary
 
 PLAIN: Any = {"highlight": False, "markup": False, "emoji": False}

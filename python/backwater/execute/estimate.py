@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from time import perf_counter, sleep
 
-from backwater.execute import sweep
+from backwater.execute import memory, sweep
+from backwater.execute.job import Job, jobs_of, start
 from backwater.runs.manifest import without_seed
 from backwater.scenario.plan import Plan
 
@@ -51,10 +52,10 @@ def estimate(plan: Plan, threads: int | None = None) -> Estimate:
 
     It measures this machine's speed on one run of each scheme, with as many at once as later.
     """
-    jobs = sweep.jobs_of(plan)
+    jobs = jobs_of(plan)
     threads = min(sweep.threads_of(threads), max(1, len(jobs)))
     most = sorted((job.estimate.memory_mb for job in jobs), reverse=True)
-    most_mb, together = sweep.memory_together_mb(), 1
+    most_mb, together = memory.together_mb(), 1
     while together < threads and sum(most[: together + 1]) <= most_mb:
         together += 1
     speeds = measured(jobs, together)
@@ -62,7 +63,7 @@ def estimate(plan: Plan, threads: int | None = None) -> Estimate:
         id(job): job.estimate.packet_hops / speeds[scheme_of(job)] + PER_RUN_S + PER_FLOW_S * job.estimate.flows
         for job in jobs
     }
-    groups: dict[str, list[sweep.Job]] = {}
+    groups: dict[str, list[Job]] = {}
     for job in jobs:
         groups.setdefault(without_seed(job.label, job.params), []).append(job)
     rows = [row(label, runs, sum(times[id(job)] for job in runs)) for label, runs in groups.items()]
@@ -74,7 +75,7 @@ def estimate(plan: Plan, threads: int | None = None) -> Estimate:
     return Estimate(rows, threads, hops_per_s, wall_s, memory_mb)
 
 
-def row(label: str, jobs: list[sweep.Job], wall_s: float) -> Row:
+def row(label: str, jobs: list[Job], wall_s: float) -> Row:
     """Returns the estimate of all seeds of a run: their time one after the other, and the memory of one."""
     flows = sum(float(job.estimate.flows) for job in jobs)
     hops = sum(float(job.estimate.packet_hops) for job in jobs)
@@ -84,14 +85,14 @@ def row(label: str, jobs: list[sweep.Job], wall_s: float) -> Row:
     return Row(label, scheme, len(jobs), flows, hops, simulated, memory, wall_s)
 
 
-def scheme_of(job: sweep.Job) -> tuple[str, str]:
+def scheme_of(job: Job) -> tuple[str, str]:
     """Returns the key that runs of the same speed share."""
     return job.scenario["scheme"], json.dumps(job.scenario["topology"])
 
 
-def measured(jobs: list[sweep.Job], together: int) -> dict[tuple[str, str], float]:
+def measured(jobs: list[Job], together: int) -> dict[tuple[str, str], float]:
     """Measures packet-hops per second for each scheme and network, with as many runs at once as later."""
-    longest: dict[tuple[str, str], sweep.Job] = {}
+    longest: dict[tuple[str, str], Job] = {}
     for job in jobs:
         known = longest.get(scheme_of(job))
         if known is None or job.expected_hops > known.expected_hops:
@@ -107,9 +108,9 @@ def measured(jobs: list[sweep.Job], together: int) -> dict[tuple[str, str], floa
     return {key: speeds.get(key, usual) for key in longest}
 
 
-def trial(jobs: list[sweep.Job]) -> list[float]:
+def trial(jobs: list[Job]) -> list[float]:
     """Runs these side by side for a short time, and returns the packet-hops per second of each."""
-    runs = [sweep.start(job) for job in jobs]
+    runs = [start(job) for job in jobs]
     began = [perf_counter()] * len(runs)
     while any(not run.wait(0.0) and not run.progress()["packet_hops"] for run in runs):
         sleep(0.002)  # A long list of flows takes a while to set up.

@@ -11,9 +11,10 @@ from backwater import _core
 from backwater.common import disk
 from backwater.common.signals import Stop
 from backwater.common.versions import commit
-from backwater.execute import sweep
+from backwater.execute import memory, sweep
 from backwater.execute.control import RateControl
 from backwater.execute.growing import Growing, Page
+from backwater.execute.job import Job, SimulatorError, jobs_of
 from backwater.execute.store import Store, is_kept, key_of
 from backwater.runs.capture import Wanted as Captured
 from backwater.runs.events import Wanted
@@ -57,7 +58,7 @@ class Making:
     ) -> None:
         self.plan, self.name, self.command, self.out, self.force = plan, name, command, out, force
         self.store, self.made, self.page = store, made, page
-        self.jobs = sweep.jobs_of(plan)
+        self.jobs = jobs_of(plan)
         for job in self.jobs:
             job.events = (events or {}).get(job.label)
             job.captured = (captured or {}).get(job.label)
@@ -69,7 +70,7 @@ class Making:
         self._writer: Writer | None = None
         self._growing: Growing | None = None
         self._began = 0.0
-        self._unrecorded: list[sweep.Job] = []
+        self._unrecorded: list[Job] = []
         """Finished runs that the manifest does not name yet."""
         self._next_record = 0.0
 
@@ -79,7 +80,7 @@ class Making:
         return self._writer
 
     @property
-    def done(self) -> list[sweep.Job]:
+    def done(self) -> list[Job]:
         return [job for job in self.jobs if job.state == "done"]
 
     def open(self, watch: sweep.Watch) -> None:
@@ -95,7 +96,7 @@ class Making:
         self._record()
         self._grow()
 
-    def stored(self, job: sweep.Job) -> bool:
+    def stored(self, job: Job) -> bool:
         """Takes a run from the store. A run whose events or packets are wanted has to be simulated."""
         if self.store is None or not job.key:
             return False
@@ -106,7 +107,7 @@ class Making:
         job.take(*taken)
         return True
 
-    def record(self, job: sweep.Job) -> None:
+    def record(self, job: Job) -> None:
         """Records a finished run, and adds it to the store."""
         self._unrecorded.append(job)
         if RECORDED_TOGETHER * len(self._unrecorded) >= len(self.done):
@@ -187,7 +188,7 @@ class Making:
             "packet_hops_per_s": round(hops / wall_s) if wall_s > 0 else None,
             "threads": max((job.threads for job in done), default=0),
             "processors": _core.processors(),
-            "peak_rss_mb": sweep.peak_rss_mb(),
+            "peak_rss_mb": memory.peak_rss_mb(),
             "runs": [job.timing() for job in done],
         }
 
@@ -235,7 +236,7 @@ def make(
         for making in makings:
             making.leave()
         return ended
-    except (_core.InputError, sweep.SimulatorError) as failure:
+    except (_core.InputError, SimulatorError) as failure:
         told = [kept(making) for making in makings if left(making)]
         raise type(failure)("\n".join([str(failure), *told])) from failure
     except BaseException:
