@@ -154,16 +154,10 @@ def plan_bcc(
             raise _core.InputError(f"{option} {value}: expected {' or '.join(known)}")
     if alpha is not None and alphas is not None:
         raise _core.InputError(f"--alpha {alpha}: not with --alphas, which has each queue's")
-    if (bare or out_file) and config in (None, "all"):
-        option = "--bare" if bare else f"--out {out_file}"
-        raise _core.InputError(f"{option}: expected --config with one of {', '.join(bcc_config.SYSTEMS)}")
+    check_configuration(config, out_file, bare=bare, simulate=simulate, as_json=as_json)
     for option, asked_for in (("--keep", keep), ("--flows", flows), ("--loads", loads)):
         if asked_for is not None and not simulate:
             raise _core.InputError(f"{option} {asked_for}: expected --simulate with it")
-    if bare and simulate:
-        raise _core.InputError("--bare: not with --simulate")
-    if bare and as_json:
-        raise _core.InputError("--bare: not with --json, which has everything")
     if out_file is not None:
         check_file("--out", out_file, force=force)
     asked = {
@@ -183,26 +177,15 @@ def plan_bcc(
     }
     given = bcc.of_chip(chip, units) | {key: value for key, value in asked.items() if value is not None}
     made = bcc.plan(bcc.Pool(**given))
-    low, high = made.thresholds
     systems = []
     if config is not None:
-        marking = bcc_config.Marking(made.k_port, low, high, made.pmax, name, queue, interface, kilo)
+        marking = bcc_config.Marking(made.k_port, *made.thresholds, made.pmax, name, queue, interface, kilo)
         systems = bcc_config.configurations(config, marking)
     if out_file is not None:
         with disk.errors(out_file):
             disk.write_whole(out_file, systems[0].text + "\n")
-    tried = []
     shares = bcc.numbers("--loads", unpercented(f"={loads or LOADS}")[1:])
-    if simulate:
-        with (
-            stoppable(lambda: writer.left_of(keep) if keep is not None else "nothing was kept") as stop,
-            terminal.progress_watch() if not as_json else contextlib.nullcontext(sweeping.Watch()) as watch,
-        ):
-            done = bcc_trial.run(made, flows if flows is not None else TRIAL_FLOWS, shares, keep, watch, stop)
-        if done.interrupted:
-            terminal.say(f"{signals.name()}: {writer.left_at(done.path) if keep is not None else 'nothing was kept'}")
-            raise typer.Exit(signals.code())
-        tried = bcc_trial.outcome(done)
+    tried = simulated(made, TRIAL_FLOWS if flows is None else flows, shares, keep, as_json=as_json) if simulate else []
     if as_json:
         shown = {"configurations": [vars(system) for system in systems], "simulated": tried}
         printing.print_json(bcc.as_json(made) | shown)
@@ -216,7 +199,39 @@ def plan_bcc(
         terminal.out.print(table)
     if tried:
         terminal.out.print(bcc_trial.table(tried))
-    if keep is not None and simulate:
+    if keep is not None:
         terminal.say(f"Report: {keep / 'report.html'}")
     for system in systems:
         print("\n".join(["", *bcc_config.section(system)]).rstrip())
+
+
+def check_configuration(
+    config: str | None, out_file: Path | None, *, bare: bool, simulate: bool, as_json: bool
+) -> None:
+    """Refuses options of a configuration that do not go together.
+
+    # Errors
+    `InputError` that names one of them.
+    """
+    if (bare or out_file) and config in (None, "all"):
+        option = "--bare" if bare else f"--out {out_file}"
+        raise _core.InputError(f"{option}: expected --config with one of {', '.join(bcc_config.SYSTEMS)}")
+    if bare and simulate:
+        raise _core.InputError("--bare: not with --simulate")
+    if bare and as_json:
+        raise _core.InputError("--bare: not with --json, which has everything")
+
+
+def simulated(
+    made: bcc.Plan, flows: int, loads: tuple[float, ...], keep: Path | None, *, as_json: bool
+) -> list[bcc_trial.Row]:
+    """Simulates the switch with BCC and without, and returns a row for each run. A signal ends the command."""
+    with (
+        stoppable(lambda: writer.left_of(keep) if keep is not None else "nothing was kept") as stop,
+        terminal.progress_watch() if not as_json else contextlib.nullcontext(sweeping.Watch()) as watch,
+    ):
+        done = bcc_trial.run(made, flows, loads, keep, watch, stop)
+    if done.interrupted:
+        terminal.say(f"{signals.name()}: {writer.left_at(done.path) if keep is not None else 'nothing was kept'}")
+        raise typer.Exit(signals.code())
+    return bcc_trial.outcome(done)

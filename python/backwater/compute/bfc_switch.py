@@ -35,7 +35,7 @@ PORTS_MAX, QUEUES_MAX = 1024, 4096
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a flow's entry, which is one register array."""
+    """A field of an entry. Those of a flow's entry are one register array each."""
 
     name: str
     bits: int

@@ -29,11 +29,11 @@ from typing import Any, Literal, TypedDict
 from rich.table import Table
 
 from backwater._core import InputError
-from backwater.common import suggest
 from backwater.common.quantities import percent, size, some, span
 from backwater.common.ranges import plain, within
 from backwater.plan.bcc_defaults import LAMBDA, PMAX
-from backwater.scenario.chips import chips
+from backwater.plan.shown import titled
+from backwater.scenario.chips import chip_of, chips
 
 NUMBER = re.compile(
     r"-?[0-9]{1,18}/[1-9][0-9]{0,17}|-?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,2})?"
@@ -278,10 +278,7 @@ def of_chip(name: str, units: str) -> dict[str, Any]:
     # Errors
     `InputError` for an unknown chip.
     """
-    known = chips()
-    if name not in known:
-        raise InputError(f"--chip {name}: {suggest.expected(name, list(known), 'backwater list chips')}")
-    chip = known[name]
+    chip = chip_of(name)
     count = binary if units == "binary" else float
     return {
         "rate_bps": float(chip["rate_bps"]),
@@ -381,7 +378,7 @@ def parameters(made: Plan) -> Table:
     kb = "KiB" if pool.units == "binary" else "KB"
     where = f"{pool.chip}: " if pool.chip else ""
     title = f"BCC, {where}{some(pool.ports, 'port')} of {rate(pool.rate_bps)} at a pool of {exact(pool.buffer)}"
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = titled(title)
     for heading in ("", "formula", "with numbers"):
         table.add_column(heading)
     table.add_column("bytes", justify="right")
@@ -411,7 +408,7 @@ def parameters(made: Plan) -> Table:
 
 def predictions(made: Plan) -> Table:
     title = f"Congested queues of {made.queues}, and what K_port = {exact(made.k_port)} makes of them"
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = titled(title)
     for heading in ("congested", "each can have", "at K_port they take of the pool", "without BCC", "the pool marks"):
         table.add_column(heading, justify="right")
     for row in shares(made):

@@ -28,6 +28,7 @@ from backwater.judge import leaves
 from backwater.judge.columns import Columns
 from backwater.judge.statistics import NoData
 from backwater.plan.bcc import Plan, whole
+from backwater.plan.shown import titled
 from backwater.runs.results import Results
 from backwater.runs.run import Run
 
@@ -216,7 +217,7 @@ def row(one: Run) -> Row:
 
 
 def table(rows: list[Row]) -> Table:
-    shown = Table(title="Simulated: completion times of flows by size", title_justify="left", title_style="bold")
+    shown = titled("Simulated: completion times of flows by size")
     shown.add_column("load", justify="right")
     shown.add_column("reserved", justify="right")
     shown.add_column("")

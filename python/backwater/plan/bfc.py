@@ -21,13 +21,12 @@ from typing import Any, TypedDict
 from rich.table import Table
 
 from backwater._core import InputError
-from backwater.common import suggest
 from backwater.common.quantities import count, percent, size, span
 from backwater.compute.bfc_switch import Switch, bits_for
 from backwater.compute.processor_sharing import exceeds, mean, queues_for
 from backwater.compute.sizes import Sizes
-from backwater.plan.flowsail import titled
-from backwater.scenario.chips import chips
+from backwater.plan.shown import titled
+from backwater.scenario.chips import chip_of
 
 QUEUES = (8, 16, 32, 64, 128)
 """Hardware queues of a port that are compared."""
@@ -80,9 +79,7 @@ def of_chip(name: str) -> dict[str, Any]:
     # Errors
     `InputError` with the chips there are.
     """
-    if name not in chips():
-        raise InputError(f"--chip {name}: {suggest.expected(name, list(chips()), 'backwater list chips')}")
-    chip = chips()[name]
+    chip = chip_of(name)
     queues = max(2, round(QUEUES_A_100_GBPS * chip["rate_bps"] / 100e9))
     return {"ports": chip["ports"], "rate": chip["rate_bps"], "buffer": chip["memory_bytes"], "queues": queues}
 

@@ -23,6 +23,8 @@ from rich.table import Table
 from backwater._core import InputError
 from backwater.common.quantities import as_number, count, percent, size, span
 from backwater.common.ranges import within
+from backwater.compute.bfc_switch import Field
+from backwater.plan.shown import titled
 from backwater.runs.run import Run
 from backwater.scenario.network import Link, network
 
@@ -101,15 +103,6 @@ class Switch:
     def hop_bdp(self) -> float:
         """Returns the bytes in flight to a neighbour and back."""
         return self.hrtt_s * self.rate_bps / 8
-
-
-@dataclass(frozen=True)
-class Field:
-    """A field of an entry."""
-
-    name: str
-    bits: int
-    holds: str
 
 
 @dataclass(frozen=True)
@@ -417,14 +410,6 @@ def tables(switch: Switch, load: list[Mirrored]) -> list[Table]:
         collision_table(switch),
         mirror_table(load),
     ]
-
-
-def titled(title: str, *headings: str) -> Table:
-    """Makes a table. Its first column is text, and the others are numbers unless their heading says otherwise."""
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for i, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if i == 0 or heading in ("holds", "") else "right")
-    return table
 
 
 def layout(entries: Entries) -> Table:

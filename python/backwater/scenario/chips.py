@@ -7,6 +7,7 @@ from functools import cache
 from typing import TypedDict
 
 from backwater import _core
+from backwater.common import suggest
 
 
 class Chip(TypedDict):
@@ -32,3 +33,14 @@ def chips() -> dict[str, Chip]:
     """Returns every chip by name."""
     listed: list[Chip] = json.loads(_core.chips())
     return {chip["name"]: chip for chip in listed}
+
+
+def chip_of(name: str) -> Chip:
+    """Returns the chip that `--chip` names.
+
+    # Errors
+    `InputError` with the chips there are.
+    """
+    if name not in chips():
+        raise _core.InputError(f"--chip {name}: {suggest.expected(name, list(chips()), 'backwater list chips')}")
+    return chips()[name]
