@@ -1,5 +1,6 @@
 //! Flows: source, destination, size and start.
 
+use crate::keys::CONNECTION_PORT;
 use backwater_scenario::model::COLLECTIVE_FLOWS_MAX as FLOWS_MAX;
 use backwater_types::Instant;
 
@@ -48,6 +49,12 @@ impl Flow {
     #[inline]
     pub fn is_wake(&self) -> bool {
         self.size == 0
+    }
+
+    /// Whether this is a message on a queue pair. All messages of a queue pair have its port.
+    #[inline]
+    pub fn is_of_queue_pair(&self) -> bool {
+        self.port >= CONNECTION_PORT && self.is_closed_loop()
     }
 
     /// Returns the number of packets of `payload` bytes, and the payload of the last packet.

@@ -45,7 +45,7 @@ impl FlowKeys {
 
     /// Returns the key of the next flow. Flows of a connection of a job have one key, and so one path.
     pub fn next(&mut self, flow: &Flow) -> u32 {
-        if flow.port >= CONNECTION_PORT && flow.is_closed_loop() {
+        if flow.is_of_queue_pair() {
             if self.opened.is_some() {
                 return hpcc::network::ports(flow.port, RDMA_PORT);
             }

@@ -7,11 +7,13 @@
 use crate::drive::{self, First};
 use crate::job::When;
 use crate::op::Work;
-use crate::placed::{Part, Placed};
+use crate::placed::{Message, Part, Placed, Transfer};
 use crate::replay::{OtherRun, Times, replay};
 use crate::span::Span;
 use crate::trace::{After, Entry, NO_OP, Trace};
 use backwater_types::Instant;
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A part of the critical path.
@@ -39,6 +41,8 @@ pub enum Kind {
     Compute,
     /// The data of a message crosses the network.
     Message,
+    /// A queue pair sends a message, and the next one waits for that.
+    QueuePair,
     /// A sender asks its receiver for a receive.
     Request,
     /// The receiver answers that it has one.
@@ -57,12 +61,23 @@ pub enum Kind {
 
 impl Kind {
     /// Names, in the order of the kinds.
-    pub const NAMES: [&str; 9] =
-        ["compute", "message", "request", "clear", "acknowledgement", "local", "overhead", "gap", "latency"];
+    pub const NAMES: [&str; 10] = [
+        "compute",
+        "message",
+        "queue-pair",
+        "request",
+        "clear",
+        "acknowledgement",
+        "local",
+        "overhead",
+        "gap",
+        "latency",
+    ];
 
     /// Whether it is of a message that goes from one rank to another.
     pub fn is_message(self) -> bool {
-        matches!(self, Kind::Message | Kind::Request | Kind::Clear | Kind::Acknowledgement | Kind::Local)
+        use Kind::{Acknowledgement, Clear, Local, Message, QueuePair, Request};
+        matches!(self, Message | QueuePair | Request | Clear | Acknowledgement | Local)
     }
 }
 
@@ -125,11 +140,14 @@ fn path(placed: &Arc<Placed>, when: drive::When, times: Times, iteration: u32) -
     if end == Instant::NEVER {
         return Ok(None);
     }
-    // Other ranks may still have been in an earlier repetition.
-    let first = spans.iter().filter(|span| span.end > begin).map(|span| span.repetition).min().unwrap_or(repetition);
-    let machine = replay(placed, when, times, first..repetition + 1)?;
+    // Other ranks may still have been in an earlier repetition, and queue pairs may have sent messages of any.
+    let running = spans.iter().filter(|span| span.end > begin).map(|span| span.repetition).min();
+    let pairs = QueuePairs::new(placed, times);
+    let sent = pairs.repetitions(placed, times, begin, end);
+    let first = running.map_or(repetition, |running| repetition.min(running)).min(*sent.start());
+    let machine = replay(placed, when, times, first..1 + repetition.max(*sent.end()))?;
     let trace = machine.traced().expect("it was asked for");
-    let mut walk = Walk { placed, trace, times, begin, repetition, at: end, steps: Vec::new() };
+    let mut walk = Walk { placed, trace, times, pairs, begin, repetition, at: end, steps: Vec::new() };
     let Some((rank, op)) = walk.last_op(iteration % each) else { return Ok(None) };
     walk.back(Point::Ended(rank, op));
     walk.steps.reverse();
@@ -140,6 +158,7 @@ struct Walk<'a> {
     placed: &'a Placed,
     trace: &'a Trace,
     times: Times<'a>,
+    pairs: QueuePairs,
     /// Where the path ends.
     begin: Instant,
     /// Repetition that it has come to.
@@ -167,6 +186,8 @@ enum Point {
     Took(u32, u32),
     /// A receive matched the request of a message.
     Matched(u32, u32),
+    /// The sender heard of that.
+    Heard(u32, u32),
 }
 
 impl Walk<'_> {
@@ -190,7 +211,7 @@ impl Walk<'_> {
             && self.at > self.begin
         {
             point = match now {
-                Point::Ended(rank, op) => Some(self.before_end(rank, op)),
+                Point::Ended(rank, op) => self.before_end(rank, op),
                 Point::Began(rank, op) => Some(self.before_began(rank, op)),
                 Point::Ready(rank, op) => self.before_ready(rank, op),
                 Point::Handed(rank, op) => {
@@ -201,9 +222,13 @@ impl Walk<'_> {
                     self.step(Kind::Latency, (rank, op), self.entry(rank, op).message);
                     Some(Point::Handed(rank, op))
                 }
-                Point::Arrived(rank, op) => Some(self.before_arrived(rank, op)),
+                Point::Arrived(rank, op) => self.before_arrived(rank, op),
                 Point::Took(rank, op) => Some(self.before_took(rank, op)),
-                Point::Matched(rank, op) => Some(self.before_matched(rank, op)),
+                Point::Matched(rank, op) => self.before_matched(rank, op),
+                Point::Heard(rank, op) => {
+                    let clear = self.number(rank, op) + Part::Clear as u32;
+                    self.before_crossed(Kind::Clear, clear)
+                }
             };
         }
     }
@@ -222,21 +247,21 @@ impl Walk<'_> {
         }
     }
 
-    fn before_end(&mut self, rank: u32, op: u32) -> Point {
+    fn before_end(&mut self, rank: u32, op: u32) -> Option<Point> {
         let entry = self.entry(rank, op);
         match self.placed.job().op(rank, op).work {
             Work::Calc(_) => self.step(Kind::Compute, (rank, op), entry.began),
             Work::Recv { .. } => self.step(Kind::Overhead, (rank, op), entry.began),
-            Work::Send { .. } if entry.ended == entry.message => return Point::Handed(rank, op),
+            Work::Send { .. } if entry.ended == entry.message => return Some(Point::Handed(rank, op)),
             Work::Send { .. } => {
                 let last = self.last_piece(rank, op, self.times.acknowledged);
                 let begin = self.times.received[last as usize];
                 let message = Some(last);
                 self.push(Step { kind: Kind::Acknowledgement, rank, op: (rank, op), begin, end: self.at, message });
-                return Point::Arrived(rank, op);
+                return self.before_crossed(Kind::Message, last);
             }
         }
-        Point::Began(rank, op)
+        Some(Point::Began(rank, op))
     }
 
     fn before_began(&mut self, rank: u32, op: u32) -> Point {
@@ -306,32 +331,58 @@ impl Walk<'_> {
         Point::Handed(from, send)
     }
 
-    fn before_arrived(&mut self, rank: u32, op: u32) -> Point {
-        let last = self.last_piece(rank, op, self.times.received);
-        self.cross(Kind::Message, (rank, op), last);
-        if !self.asks(rank, op) {
-            return Point::Left(rank, op);
-        }
-        let (to, clear) = (self.placed.receiver(rank, op), self.number(rank, op) + Part::Clear as u32);
-        self.cross(Kind::Clear, (rank, op), clear);
-        let receives = (0..self.placed.job().len(to)).find(|one| self.entry(to, *one).sender == (rank, op));
-        receives.map_or(Point::Left(rank, op), |receive| Point::Matched(to, receive))
+    fn before_arrived(&mut self, rank: u32, op: u32) -> Option<Point> {
+        self.before_crossed(Kind::Message, self.last_piece(rank, op, self.times.received))
     }
 
-    fn before_matched(&mut self, rank: u32, op: u32) -> Point {
+    fn before_matched(&mut self, rank: u32, op: u32) -> Option<Point> {
         let Entry { matched, ready, sender: (from, send), .. } = self.entry(rank, op);
         if matched <= ready {
-            return Point::Ready(rank, op);
+            return Some(Point::Ready(rank, op));
         }
-        self.cross(Kind::Request, (from, send), self.number(from, send));
-        Point::Left(from, send)
+        self.before_crossed(Kind::Request, self.number(from, send))
     }
 
-    /// Adds that a part of a send crossed the network.
-    fn cross(&mut self, kind: Kind, (rank, op): (u32, u32), number: u32) {
+    /// Adds that a message crossed the network, and before that waited while its queue pair sent others.
+    fn before_crossed(&mut self, kind: Kind, number: u32) -> Option<Point> {
+        self.message_step(kind, number);
+        let mut number = number;
+        loop {
+            if self.at <= self.begin {
+                return None;
+            }
+            let (point, asked) = self.caused(number);
+            let before = self.pairs.before(self.placed, self.times, number).filter(|_| self.at > asked);
+            let Some(before) = before else { return Some(point) };
+            // A rank may have gone on to the next repetition before its messages had left.
+            self.repetition = self.placed.message(before).1;
+            self.message_step(Kind::QueuePair, before);
+            number = before;
+        }
+    }
+
+    /// Adds the time from the start of a message to where the path has come.
+    fn message_step(&mut self, kind: Kind, number: u32) {
+        let (Message { rank, op, part, .. }, _) = self.placed.message(number);
+        let to = if part == Part::Clear { rank } else { self.placed.receiver(rank, op) };
         let begin = self.times.started[number as usize];
-        let to = if kind == Kind::Clear { rank } else { self.placed.receiver(rank, op) };
         self.push(Step { kind, rank: to, op: (rank, op), begin, end: self.at, message: Some(number) });
+    }
+
+    /// What made a message start, and when.
+    fn caused(&self, number: u32) -> (Point, Instant) {
+        let (Message { rank, op, part, .. }, _) = self.placed.message(number);
+        let entry = self.entry(rank, op);
+        let left = (Point::Left(rank, op), entry.message + self.placed.placement().overheads.latency);
+        match part {
+            Part::Data if self.asks(rank, op) => (Point::Heard(rank, op), entry.matched),
+            Part::Request | Part::Data => left,
+            Part::Clear => {
+                let to = self.placed.receiver(rank, op);
+                let receives = (0..self.placed.job().len(to)).find(|one| self.entry(to, *one).sender == (rank, op));
+                receives.map_or(left, |one| (Point::Matched(to, one), self.entry(to, one).matched))
+            }
+        }
     }
 
     /// Whether a sender asks before it sends.
@@ -350,6 +401,47 @@ impl Walk<'_> {
         let pieces = first..first + u32::from(self.placed.pieces(rank, op));
         pieces.max_by_key(|piece| times[*piece as usize]).unwrap_or(first)
     }
+}
+
+/// Messages of each queue pair, in the order in which they started.
+struct QueuePairs(HashMap<Pair, Vec<(Instant, u32)>>);
+
+/// Source, destination and queue pair.
+type Pair = (u16, u16, u16);
+
+impl QueuePairs {
+    fn new(placed: &Placed, times: Times) -> QueuePairs {
+        let mut of: HashMap<Pair, Vec<(Instant, u32)>> = HashMap::new();
+        for number in 0..placed.messages() {
+            let Some(pair) = pair(placed, number) else { break };
+            of.entry(pair).or_default().push((times.started[number as usize], number));
+        }
+        of.values_mut().for_each(|messages| messages.sort_unstable());
+        QueuePairs(of)
+    }
+
+    /// Repetitions whose messages were on their way between two times; of none, an empty range.
+    fn repetitions(&self, placed: &Placed, times: Times, begin: Instant, end: Instant) -> RangeInclusive<u32> {
+        let numbers = self.0.values().flatten().map(|(_, number)| *number);
+        let sent = numbers.filter(|number| {
+            let number = *number as usize;
+            times.started[number] < end && times.received[number] > begin
+        });
+        sent.map(|number| placed.message(number).1)
+            .fold(u32::MAX..=0, |all, one| one.min(*all.start())..=one.max(*all.end()))
+    }
+
+    /// Message of the same queue pair that started before `number`.
+    fn before(&self, placed: &Placed, times: Times, number: u32) -> Option<u32> {
+        let messages = &self.0[&pair(placed, number)?];
+        let later = messages.partition_point(|(started, _)| *started < times.started[number as usize]);
+        Some(messages[..later].last()?.1)
+    }
+}
+
+fn pair(placed: &Placed, number: u32) -> Option<Pair> {
+    let Transfer { src, dst, queue_pair, .. } = placed.transfer(number);
+    Some((src, dst, queue_pair?))
 }
 
 #[cfg(test)]
@@ -388,8 +480,8 @@ mod tests {
             let eager = [u64::MAX, 1000, 0][rng.next_u32() as usize % 3];
             let job = random(&mut rng, ranks, ops, eager != u64::MAX);
             let placement = random_placement(&mut rng, ranks, eager);
-            // Of even numbers, so that half of each is whole, and of large ones, so that few times are equal.
-            let take = |number: u32| Duration(2 + hash::stream(seed, 9, number.into()) % 1_000_000 * 2);
+            // Of multiples of 8, so that a quarter of each is whole, and of large ones, so that few times are equal.
+            let take = |number: u32| Duration(8 + hash::stream(seed, 9, number.into()) % 1_000_000 * 8);
             let (played, paths) = paths(&job, &placement, &take);
             for (number, path) in paths.iter().enumerate() {
                 let mut at = path.begin;
@@ -402,15 +494,23 @@ mod tests {
                 assert_eq!(at, path.end, "seed {seed}, iteration {number}");
             }
             let (first, steps) = (&paths[0], &paths[0].steps);
-            let crossings =
-                steps.iter().filter(|step| matches!(step.kind, Kind::Message | Kind::Request | Kind::Clear));
-            for message in crossings.filter_map(|step| step.message) {
-                let longer = |number| take(number) + Duration(2 * u64::from(number == message));
+            // A queue pair is free after a quarter of the time of its message.
+            let delays = |kind| match kind {
+                Kind::Message | Kind::Request | Kind::Clear => 8,
+                Kind::QueuePair => 2,
+                _ => 0,
+            };
+            for (step, delay) in steps.iter().map(|step| (step, delays(step.kind))).filter(|(_, delay)| *delay > 0) {
+                let message = step.message.expect("it crosses the network");
+                let longer = |number| take(number) + Duration(8 * u64::from(number == message));
                 let moved = play(job.clone(), placement.clone(), &mut { longer });
                 let [started, received, acknowledged] = &moved.times;
                 let times = Times { started, received, acknowledged };
                 let path = path(moved.machine.placed(), WHEN, times, 0).expect("the same run").expect("ended");
-                assert!(path.end >= first.end + Duration(2), "seed {seed}: message {message} of {first:?}: {path:?}");
+                assert!(
+                    path.end >= first.end + Duration(delay),
+                    "seed {seed}: message {message} of {first:?}: {path:?}"
+                );
                 delayed += 1;
             }
             assert_eq!(played.machine.waiting(), []);

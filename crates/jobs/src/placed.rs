@@ -22,8 +22,8 @@ pub struct Placement {
     pub eager: u64,
     /// Payload of the request and of the answer that precede a larger message, bytes.
     pub control: u64,
-    /// Queue pairs of each pair of hosts, of RDMA. A message is divided among them, and all data of a queue pair takes one
-    /// path. `None`: each message takes a path of its own.
+    /// Queue pairs of each pair of hosts, of RDMA. A message is divided among them. All data of a queue pair takes one path,
+    /// and its messages leave one after the other. `None`: each message takes a path of its own.
     pub queue_pairs: Option<u16>,
     /// Time that messages cost at hosts.
     pub overheads: Overheads,

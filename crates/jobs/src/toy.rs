@@ -4,9 +4,10 @@ use crate::drive::{First, When, drive};
 use crate::job::{self, Job, JobBuilder};
 use crate::machine::Machine;
 use crate::op::{Op, Work};
-use crate::placed::{self, Overheads, Placed, Placement};
+use crate::placed::{self, Overheads, Placed, Placement, Transfer};
 use backwater_types::hash::Stream;
 use backwater_types::{Duration, Instant};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What happened when a job ran.
@@ -20,7 +21,8 @@ pub(crate) struct Played {
     pub times: [Vec<Instant>; 3],
 }
 
-/// Runs a job to its end. Messages take a time that `takes` returns, and acknowledgements half of it.
+/// Runs a job to its end. Messages take a time that `takes` returns, and acknowledgements half of it. A message leaves
+/// its queue pair to the next one after a quarter of that time.
 pub(crate) fn play(job: Job, placement: Placement, takes: &mut dyn FnMut(u32) -> Duration) -> Played {
     let hosts = placement.hosts.iter().max().map_or(1, |host| *host as usize + 1);
     let placed = Arc::new(Placed::new(Arc::new(job), placement, hosts, 1 << 23).expect("few messages"));
@@ -29,10 +31,19 @@ pub(crate) fn play(job: Job, placement: Placement, takes: &mut dyn FnMut(u32) ->
     let times = [(); 3].map(|()| vec![Instant::NEVER; placed.messages() as usize]);
     let mut played = Played { machine, last: Instant::ZERO, order: Vec::new(), times };
     let when = When { start: Instant::ZERO, tick: 1, end: Instant::NEVER, first: First::Wakes };
+    // When each queue pair may begin its next message.
+    let mut free = HashMap::new();
     let Played { machine, order, times, .. } = &mut played;
     played.last = drive(machine, when, &mut |number, at| {
         order.push(number);
         let takes = takes(number);
+        let Transfer { src, dst, queue_pair, .. } = placed.transfer(number);
+        let at = queue_pair.map_or(at, |pair| {
+            let free = free.entry((src, dst, pair)).or_insert(at);
+            let begin = at.max(*free);
+            *free = begin + Duration(takes.0 / 4);
+            begin
+        });
         let [received, acknowledged] = [at + takes, at + takes + Duration(takes.0 / 2)];
         times.iter_mut().zip([at, received, acknowledged]).for_each(|(all, at)| all[number as usize] = at);
         [received, acknowledged]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CROSSES = ("message", "request", "clear")
 """Kinds of steps that cross the network, and end when the last byte is at its receiver."""
-KINDS = ("compute", *CROSSES, "acknowledgement", "local", "overhead", "gap", "latency")
+KINDS = ("compute", *CROSSES, "queue-pair", "acknowledgement", "local", "overhead", "gap", "latency")
 """All kinds of steps."""
 TIMES = ("arrival_ps", "finish_rx_ps", "finish_tx_ps")
 
@@ -35,8 +35,8 @@ class Step(msgspec.Struct, frozen=True):
     """A step of a critical path. The next step begins when it ends."""
 
     kind: str
-    """`compute`; or of a message: `message`, `request`, `clear`, `acknowledgement`, `local`; or what it costs a host:
-    `overhead`, `gap`, `latency`."""
+    """`compute`; or of a message: `message`, `request`, `clear`, `acknowledgement`, `local`; or the time for which its
+    queue pair sends it and the next one waits: `queue-pair`; or what it costs a host: `overhead`, `gap`, `latency`."""
     rank: int
     """Rank that did it; of a message, the rank that waited for it."""
     sender: int | None
@@ -148,7 +148,7 @@ class CriticalPath:
         own: Part = {
             "step": number,
             "kind": step.kind,
-            "place": "ranks" if step.flow is None else "links",
+            "place": "source" if step.kind == "queue-pair" else "ranks" if step.flow is None else "links",
             "why": step.kind,
             "whose": None,
             "elsewhere": None,

@@ -19,6 +19,7 @@ OWN = {
     "message": "messages that were not followed",
     "request": "requests that were not followed",
     "clear": "answers that were not followed",
+    "queue-pair": "earlier messages of the queue pair",
     "acknowledgement": "acknowledgements",
     "local": "messages within a host",
     "overhead": "time of hosts for messages",
@@ -30,6 +31,7 @@ ONE = {
     "message": "unfollowed",
     "request": "unfollowed",
     "clear": "unfollowed",
+    "queue-pair": "queue-pair",
     "own-packets": "own",
     "transmission": "own",
     "propagation": "own",
@@ -49,6 +51,7 @@ FEW = {
     "acks-and-frames": "ACKs and control frames",
     "idle": "the port sent nothing",
     "hosts": "hosts and acknowledgements",
+    "queue-pair": "earlier messages of the queue pair",
     "unfollowed": "messages that were not followed",
 }
 """Causes of a part of the time of an iteration in few words."""
@@ -66,7 +69,9 @@ def told(path: CriticalPath) -> str:
     messages = sum(step.kind == "message" for step in path.steps)
     shares = [f"{tenths(crosses / (path.span_ps or 1))} {some(messages, 'message')}"]
     shares += [f"{tenths(computes / (path.span_ps or 1))} computations"] if computes else []
-    rest = path.span_ps - crosses - computes
+    turns = sum(step.span_ps for step in path.steps if step.kind == "queue-pair")
+    shares += [f"{tenths(turns / path.span_ps)} earlier messages of queue pairs"] if turns else []
+    rest = path.span_ps - crosses - computes - turns
     shares += [f"{tenths(rest / path.span_ps)} hosts and acknowledgements"] if rest else []
     return f"Iteration {path.iteration} of {path.job} took {us(path.span_ps)}. Its critical path: {'; '.join(shares)}."
 
@@ -120,6 +125,8 @@ def step_words(step: Step) -> str:
             return f"rank {step.sender} asks rank {step.rank} for a receive ({step.phase})"
         case "clear":
             return f"the answer to rank {step.rank} ({step.phase})"
+        case "queue-pair":
+            return f"a queue pair sends a message of rank {step.sender} to rank {step.rank} first ({step.phase})"
         case "acknowledgement":
             return f"an acknowledgement for rank {step.rank} ({step.phase})"
     return f"{OWN[step.kind]}, rank {step.rank} ({step.phase})"

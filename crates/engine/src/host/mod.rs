@@ -5,6 +5,7 @@
 
 pub mod params;
 pub mod port;
+pub mod queue_pairs;
 pub mod receivers;
 pub mod starts;
 
@@ -20,6 +21,7 @@ use backwater_nic::{Context, Flow, Flows, NewFlow, Nic, Timers};
 use backwater_transport::{Datagrams, Next, Receiver, Reply, Sender, Source, Start, Transport};
 use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, LibraryRand, Packet, flags};
 use port::{PORT, TIMER};
+use queue_pairs::QueuePairs;
 use receivers::Receivers;
 use starts::Starts;
 use std::collections::VecDeque;
@@ -43,6 +45,7 @@ pub struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Exte
     changes: VecDeque<Instant>,
     reroutes: VecDeque<Instant>,
     starts: Starts,
+    pairs: QueuePairs,
     timeouts: Timeouts,
     credits: Credits,
     /// `[workload]`: payload bytes of fully acknowledged flows, and of received datagrams.
@@ -94,6 +97,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
             changes: setup.changes,
             reroutes: setup.reroutes,
             starts: Starts::default(),
+            pairs: QueuePairs::default(),
             timeouts: Timeouts::default(),
             credits: Credits::default(),
             finished_bytes: vec![0; setup.classes],
@@ -147,6 +151,9 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     fn start(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, arrival: Arrival) {
         if arrival.is_wake() {
             return self.on_wake(w, arrival);
+        }
+        if arrival.is_of_queue_pair() && !self.pairs.admit(&arrival) {
+            return;
         }
         self.open(w, arrival);
         if N::SENDS_AT_EACH_START {
@@ -342,6 +349,16 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         self.offer(w, slot);
     }
 
+    /// Starts the next message of the queue pair that has sent all of flow `sent`. The port is busy with its last packet.
+    #[cold]
+    fn open_next(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, sent: u32) {
+        if let Some(mut arrival) = self.pairs.next(sent) {
+            arrival.at = w.now;
+            (w.finished)(w.now, Finished::Began { flow: arrival.id });
+            self.open(w, arrival);
+        }
+    }
+
     /// Tells a workload that its time has come, and starts what it starts.
     #[cold]
     fn on_wake(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, wake: Arrival) {
@@ -429,6 +446,11 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         let Some(packet) = at_nic!(self, w, next_data) else { return Instant::NEVER };
         if !N::TAKES_AT_ONCE {
             self.set_timer(w, packet.sender_slot);
+        }
+        if packet.has(flags::LAST) && self.pairs.is_used() {
+            let _ = depart(&mut self.port, &self.nic, w, &packet);
+            self.open_next(w, packet.flow);
+            return if self.nic.sendable() { self.port.busy_until } else { Instant::NEVER };
         }
         depart(&mut self.port, &self.nic, w, &packet)
     }

@@ -27,7 +27,7 @@ pub struct HostParams<P> {
     pub datagrams: Vec<Option<SerTime>>,
 }
 
-/// Completion of a flow at one of its ends, or a time that a workload waited for.
+/// Completion of a flow at one of its ends, its late begin, or a time that a workload waited for.
 #[derive(Debug)]
 pub enum Finished<'a> {
     /// The last byte reached the receiver.
@@ -47,6 +47,11 @@ pub enum Finished<'a> {
         timeouts: u32,
         /// Queue for flows that start at the sender because of this one.
         starts: &'a mut Starts,
+    },
+    /// A message that waited for its queue pair begins.
+    Began {
+        /// Flow number.
+        flow: u32,
     },
     /// A time has come that a workload waited for.
     Woke {

@@ -177,8 +177,8 @@ pub enum Workload {
         /// number.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slots: Option<u32>,
-        /// Queue pairs of each pair of hosts. A message is divided among them, and all data of a queue pair takes one path.
-        /// Absent: each message takes a path of its own.
+        /// Queue pairs of each pair of hosts. A message is divided among them. All data of a queue pair takes one path, and
+        /// its messages leave one after the other. Absent: each message takes a path of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue_pairs: Option<u16>,
         /// Each step is a phase in the table of phases.
@@ -246,8 +246,8 @@ pub enum Workload {
         /// Payload of the request and of the answer that precede a message above `eager`.
         #[serde(default = "control")]
         control: Bytes,
-        /// Queue pairs of each pair of hosts. A message is divided among them, and all data of a queue pair takes one path.
-        /// Absent: each message takes a path of its own.
+        /// Queue pairs of each pair of hosts. A message is divided among them. All data of a queue pair takes one path, and
+        /// its messages leave one after the other. Absent: each message takes a path of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue_pairs: Option<u16>,
         /// Time that messages cost at hosts.

@@ -222,6 +222,7 @@ impl<'a> Worker<'a> {
                     traffic.on_acknowledged(flow, now, |next| begin(results, starts, next));
                 }
             }
+            Finished::Began { flow } => results.started[flow as usize] = now,
             Finished::Woke { wake, starts } => {
                 woken += 1;
                 traffic.on_wake(wake, now, |next| begin(results, starts, next));

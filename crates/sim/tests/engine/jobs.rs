@@ -110,6 +110,39 @@ fn flows(outcome: &Outcome) -> String {
     outcome.digest.tables.iter().find(|(name, _)| *name == "flows").expect("a table of every run").1.clone()
 }
 
+/// Rank 0 sends three equal messages to rank 1 at once. On one queue pair they arrive one after the other; on a pair each,
+/// all arrive as late as the last. A message that a NIC holds all packets of waits for the last of them to leave.
+#[test]
+fn messages_of_a_queue_pair_leave_one_after_the_other() {
+    let goal = "num_ranks 2\nrank 0 {\nsend 100000b to 1 tag 0\nsend 100000b to 1 tag 1\nsend 100000b to 1 tag 2\n}\n\
+                rank 1 {\nrecv 0b from 0 tag 0\nrecv 0b from 0 tag 1\nrecv 0b from 0 tag 2\n}\n";
+    for scheme in SCHEMES.into_iter().chain(["hpcc", "expresspass", "homa"]) {
+        let of = |keys: &str| run(&clos(scheme, &job("goal", goal, keys)));
+        let (alone, shared) = (of("queue_pairs = 1"), of(""));
+        assert_eq!(shared.started, [Instant::ZERO; 3], "{scheme}");
+        assert!(alone.received.is_sorted() && alone.started.is_sorted() && alone.started[0] == Instant::ZERO);
+        // A message starts when the last packet of the one before has left, and the link is then busy with that.
+        for (next, before) in [(1, 0), (2, 1)] {
+            let (started, arrived) = (alone.started[next], alone.received[before]);
+            assert!(
+                arrived > started && started.0 > (next as u64) * 8_000_000 - 100_000,
+                "{scheme}: {started:?} {arrived:?}"
+            );
+        }
+        let last = |outcome: &Outcome| outcome.received.iter().max().copied().expect("three");
+        let later = last(&alone).0 as f64 / last(&shared).0 as f64;
+        // Where the NIC is a queue of packets, or serves the shortest flow, the first message is early anyway.
+        let (early, before) = (alone.received[0].0, shared.received[0].0);
+        let in_turn = ["bcc", "homa"].contains(&scheme);
+        assert!(early < before * 3 / 4 || in_turn && early <= before, "{scheme}: it no longer shares the link");
+        assert!(later < if scheme == "expresspass" { 2.0 } else { 1.5 }, "{scheme}: {later}");
+        for threads in [2, 3] {
+            let scenario = clos(scheme, &job("goal", goal, "queue_pairs = 1"));
+            assert_eq!(Simulation::new(&scenario, threads).run(&Watch::default()).digest, alone.digest);
+        }
+    }
+}
+
 /// A pattern that is built in, written as GOAL and as CSV has the same flows, with other traffic and with losses.
 #[test]
 fn a_collective_is_a_job() {
