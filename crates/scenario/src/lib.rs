@@ -7,7 +7,7 @@
 //!      -> plan        one document per run: scale, variants, sweep, --set, and the preset of its scheme below
 //!      -> structure   keys, types, choices and units, against the schema of the model
 //!      -> expect      what the results should show, against the same schema and by name
-//!      -> resolve     host ranges, size tables and flow lists read in; typed
+//!      -> resolve     host ranges, size tables, flow lists and host lists read in; typed
 //!      -> validate    ranges, names, combinations
 //! ```
 //!
@@ -21,6 +21,7 @@ mod document;
 mod error;
 mod expect;
 pub mod flow_list;
+pub mod host_list;
 pub mod job;
 pub mod machine;
 mod merge;
@@ -29,6 +30,7 @@ mod named;
 mod plan;
 mod presets;
 mod published;
+mod ranges;
 mod resolve;
 mod schema;
 mod seeds;

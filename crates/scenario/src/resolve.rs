@@ -8,9 +8,11 @@ use serde_json::Value as Json;
 use crate::document::{Node, Place, Value};
 use crate::error::Error;
 use crate::flow_list;
+use crate::host_list::HostList;
 use crate::job::file::{self, Reading};
 use crate::job::generated::algorithm_of;
-use crate::model::{JobFormat, JobModel, JobSource, LoadedJob, Scenario, Sizes, Switch, Workload};
+use crate::model::{JobFormat, JobModel, JobSource, LoadedJob, Scenario, Sizes, Switch, Topology, Workload};
+use crate::ranges::range;
 use crate::sizes::{self, read_text};
 use crate::validate::{self, Lists};
 use crate::{presets, schema, structure};
@@ -91,24 +93,27 @@ fn expand_in(document: &mut Node, list: &str, fields: &[&str], expected: &str) -
     Ok(())
 }
 
-/// Expands `host2`, `host5` to `host2`, `host3`, `host4`, `host5`.
-fn range(first: &str, last: &str) -> Option<Vec<String>> {
-    let split = |name: &str| {
-        let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        let (prefix, number) = name.split_at(name.len() - digits);
-        // `host01` is another name than `host1`.
-        let plain = number == "0" || !number.starts_with('0');
-        Some((prefix.to_string(), number.parse::<u32>().ok().filter(|_| plain)?))
-    };
-    let ((prefix, low), (other, high)) = (split(first.trim())?, split(last.trim())?);
-    let sound = prefix == other && low <= high && high - low < 60_000;
-    sound.then(|| (low..=high).map(|number| format!("{prefix}{number}")).collect())
-}
-
 /// Reads the files that workloads name, and replaces the names by the contents.
 fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Lists, Error> {
-    let mut lists = Lists::new();
+    let mut lists = Lists::default();
+    let named = match &scenario.topology {
+        Topology::Graph { hosts, .. } => Some(hosts.as_slice()),
+        _ => None,
+    };
     for (i, workload) in scenario.workload.iter_mut().enumerate() {
+        if let Workload::Collective { hosts, hosts_file, .. } | Workload::Job { hosts, hosts_file, .. } = workload
+            && let Some(given) = hosts_file.take()
+        {
+            let key = format!("workload.{i}.hosts_file");
+            if !hosts.is_empty() {
+                let node = document.find(key.split('.')).0;
+                return Err(node.error(key, "given beside hosts: expected one of the two"));
+            }
+            let parse = |path: &Path, shown: &str| HostList::parse(&read_text(path, shown)?, shown, named);
+            let list = read(document, &key, &given, dir, parse)?;
+            *hosts = list.entries.iter().map(|entry| entry.host.clone()).collect();
+            lists.hosts.insert(i, list);
+        }
         match workload {
             Workload::Background { sizes, .. } | Workload::Incast { sizes: Some(sizes), .. } => {
                 if let Sizes::File(file) = &*sizes {
@@ -119,7 +124,7 @@ fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Li
             }
             Workload::FlowList { file, rows, flows, .. } => {
                 let Some(given) = file.take() else {
-                    lists.insert(i, format!("workload.{i}.rows"));
+                    lists.flows.insert(i, format!("workload.{i}.rows"));
                     continue;
                 };
                 let key = format!("workload.{i}.file");
@@ -128,7 +133,7 @@ fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Li
                     return Err(node.error(key, "given beside flows: expected one of the two"));
                 }
                 *rows = read(document, &key, &given, dir, |path, shown| {
-                    lists.insert(i, shown.into());
+                    lists.flows.insert(i, shown.into());
                     let text = read_text(path, shown)?;
                     // An error about the whole list is an error about the file, told with the key that names it.
                     flow_list::parse(&text, shown)?;

@@ -2627,6 +2627,75 @@ fn flow_lists_of_ones_own() {
     }
 }
 
+/// What is wrong with a list of hosts is told with its line, and what is wrong with all of it with the key.
+#[test]
+fn lists_of_hosts_of_ones_own() {
+    let long_lived = "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]";
+    let ring = "kind = \"collective\"\npattern = \"ring\"\nbytes = \"1 MB\"\nhosts_file = \"p.txt\"";
+    let job = "kind = \"job\"\nfile = \"j.csv\"\nhosts_file = \"p.txt\"";
+    let (eight, beside) = (format!("{job}\nranks_per_host = 8"), format!("{job}\nhosts = [\"host0\"]"));
+    let (skip, both) = (format!("{job}\nskip = 1"), format!("{ring}\nhosts = [\"host0\", \"host1\"]"));
+    let cases: &[(&str, &str, &str)] = &[
+        (
+            job,
+            "host0\n\n# x\nhost9\n",
+            "p.txt:4: host \"host9\": unknown host \"host9\"; expected one of host0, host1,",
+        ),
+        (job, "7\n8\n", "p.txt:2: host \"host8\": unknown host \"host8\"; expected one of host0, host1,"),
+        (ring, "host0\nspine0\n", "p.txt:2: host \"spine0\": \"spine0\" is a switch; expected one of the hosts host0"),
+        (job, "host0 slot=2\n", "p.txt:1: \"slot=2\": expected nothing but slots=N after the host"),
+        (
+            job,
+            "host0\nhost1\nhost0\n",
+            "s.toml:37: workload.2.hosts_file = \"p.txt\": the job has 4 ranks, and its hosts take 3: expected hosts that take 4",
+        ),
+        (
+            &skip,
+            "host0 slots=4\n",
+            "the job has 4 ranks, and its hosts take 3 after skip = 1: expected hosts that take 4",
+        ),
+        (job, "", "s.toml:37: workload.2.hosts_file = \"p.txt\": names no host: expected one in each line"),
+        (
+            &eight,
+            "host0\nhost1\nhost0\n",
+            "p.txt:3: host \"host0\": line 1 has this host too: with ranks_per_host = 8 expected each host once, without slots",
+        ),
+        (&eight, "host0 slots=8\n", "p.txt:1: host \"host0\": line 1 has this host too: with ranks_per_host = 8"),
+        (
+            ring,
+            "host0\nhost2..host4\nhost3\n",
+            "p.txt:3: host \"host3\": rank 2 is at this host too: expected a host of its own for each rank",
+        ),
+        (ring, "host0:2\n", "p.txt:1: host \"host0\": rank 0 is at this host too: expected a host of its own"),
+        (ring, "host0\n", "workload.2.hosts_file = \"p.txt\": expected at least two hosts"),
+        (
+            &beside,
+            "host0:4\n",
+            "s.toml:37: workload.2.hosts_file = \"p.txt\": given beside hosts: expected one of the two",
+        ),
+        (&both, "host0\nhost1\n", "workload.2.hosts_file = \"p.txt\": given beside hosts: expected one of the two"),
+    ];
+    let messages = "id,src,dst,bytes\na,0,1,10\nb,2,3,10\n";
+    for (i, (workload, list, wanted)) in cases.iter().enumerate() {
+        let scenario = GOOD.replace(long_lived, workload);
+        let texts = [("s.toml", scenario.as_str()), ("p.txt", *list), ("j.csv", messages)];
+        let files = Files::new(&format!("hosts{i}"), &texts.map(|(name, text)| (name, text.as_bytes())));
+        has(&files.refuse("s.toml"), &[wanted]);
+    }
+    let missing = refuse(&GOOD.replace(long_lived, ring), &[], None);
+    has(&missing, &["bad.toml:38: workload.2.hosts_file = \"p.txt\": cannot be read: there is no such file"]);
+    let listed =
+        GOOD.replace(long_lived, "kind = \"job\"\nfile = \"j.csv\"\nranks_per_host = 2\nhosts = [\"2\", \"2\"]");
+    let files = Files::new("hosts", &[("s.toml", listed.as_bytes()), ("j.csv", messages.as_bytes())]);
+    has(&files.refuse("s.toml"), &["workload.2.hosts.0 = \"2\": unknown host"]);
+    let listed = listed.replace("\"2\"", "\"host2\"");
+    let files = Files::new("twice", &[("s.toml", listed.as_bytes()), ("j.csv", messages.as_bytes())]);
+    has(
+        &files.refuse("s.toml"),
+        &["workload.2.hosts.1 = \"host2\": hosts.0 has this host too: with ranks_per_host = 2 expected each host once"],
+    );
+}
+
 #[test]
 fn what_a_text_workload_leaves_open_has_ranges() {
     let row = "a -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n";
@@ -2669,6 +2738,12 @@ fn resolved_scenarios_are_checked_again() {
         from_json(&json.replacen(piece, instead, 1)).expect_err("not valid").to_string()
     };
     has(&refuse("\"queues\":32", "\"queues\":500"), &["resolved scenario: switch.queues = 500: expected 2 to 129"]);
+    let collective =
+        "{\"kind\":\"collective\",\"class\":\"r\",\"pattern\":\"ring\",\"bytes\":\"1 MB\",\"hosts_file\":\"p.txt\"},";
+    has(
+        &refuse("\"workload\":[", &format!("\"workload\":[{collective}")),
+        &["resolved scenario: workload.0.hosts_file = \"p.txt\": a resolved scenario carries what its files held"],
+    );
     has(&refuse("\"seed\":1", "\"sed\":1"), &["resolved scenario: sed = 1: unknown key"]);
     has(
         &refuse("{\"table\":\"google_rpc\"}", "{\"file\":\"x.csv\"}"),

@@ -7,6 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use backwater_scenario::host_list::HostList;
 use backwater_scenario::{flow_list, from_json, load_str, sizes};
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, Bytes, Duration};
@@ -69,6 +70,8 @@ const FLOWS: &[&str] = &[
     "start_ns,src,dst,bytes,port,priority\n0,a,b,1000,100,0\n10.5,b,a,1,200,7\n",
     "# x\nstart_ns,src,dst,bytes\n0,a,b,1\n",
 ];
+const HOSTS: &[&str] =
+    &["# x\nhost0 slots=8\nhost1:8 # y\n\n2\n", "host4..host7 slots = 2 max_slots=4\n8-11\n12..15:2\n"];
 const QUANTITIES: &[&str] = &["100 Gbps", "1 us", "12 MB", "1 TiB", "18446744073709551615 B"];
 const SETS: &[&str] = &["switch.queues=32", "sweep.seed=[1, 2]", "topology.hosts=3", "variant=a", "run.drain=4.5"];
 
@@ -158,6 +161,7 @@ fn all() {
             })
         }),
         fuzz("lists of flows", 20_000, FLOWS, |text| flow_list::parse(text, "f.csv").is_ok()),
+        fuzz("lists of hosts", 20_000, HOSTS, |text| HostList::parse(text, "p.txt", None).is_ok()),
     ];
     assert!(taken.iter().all(|taken| *taken > 0), "none refuses everything: {taken:?}");
 }

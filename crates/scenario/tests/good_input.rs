@@ -6,7 +6,9 @@ use backwater_scenario::model::{
     Assignment, Backpressure, BufferSize, Elide, ElideRule, Hold, ReleaseFrom, Residue, Sizes, SketchParams, Topology,
     Transport, WhenPaused, Window, Workload,
 };
-use backwater_scenario::{Plan, Scenario, flow_list, from_json, load, load_str, scenario_schema, schemes};
+use backwater_scenario::{
+    Plan, Scenario, flow_list, from_json, job, load, load_str, scenario_schema, schemes, topology,
+};
 use backwater_types::{BitsPerSec, Bytes, Duration};
 
 const GOOD: &str = r#"name = "good"
@@ -273,6 +275,35 @@ fn extended_files_tables_and_lists_are_relative_to_the_file_that_names_them() {
     assert!(flows.is_empty());
     let json = serde_json::to_string(run).expect("plain data");
     assert_eq!(&from_json(&json).expect("valid"), run);
+}
+
+/// Hosts from a file are hosts of the scenario, which needs the file no more.
+#[test]
+fn hosts_of_ranks_may_be_in_a_file() {
+    let dir = std::env::temp_dir().join(format!("backwater-{}-hosts", std::process::id()));
+    std::fs::create_dir_all(dir.join("lists")).expect("a temporary directory");
+    let write = |name: &str, text: &str| std::fs::write(dir.join(name), text).expect("a temporary file");
+    write("lists/job.txt", "host3 slots=2\n1\n# others\nhost3\n");
+    write("lists/ring.txt", "2-3\nhost0..host1\n");
+    write("job.csv", "id,src,dst,bytes\na,0,1,10\nb,2,3,10\n");
+    let job = "[[workload]]\nkind = \"job\"\nfile = \"job.csv\"";
+    let ring = "[[workload]]\nkind = \"collective\"\npattern = \"ring\"\nbytes = \"1 MB\"";
+    let of_files = format!("{GOOD}{job}\nhosts_file = \"lists/job.txt\"\n{ring}\n");
+    let lists = ["[\"host3\", \"host3\", \"host1\", \"host3\"]", "[\"host2\", \"host3\", \"host0\", \"host1\"]"];
+    let listed = format!("{GOOD}{job}\nhosts = {}\n{ring}\nhosts = {}\n", lists[0], lists[1]);
+    let load = |text: &str, sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+        let plan = load_str(text, &dir, "s.toml", &sets, None).unwrap_or_else(|error| panic!("{error}"));
+        plan.runs[0].scenario.clone()
+    };
+    let (file, list) = (load(&of_files, &["collective.hosts_file=lists/ring.txt"]), load(&listed, &[]));
+    std::fs::remove_dir_all(&dir).expect("the temporary directory");
+    let json = |scenario: &Scenario| serde_json::to_string(scenario).expect("plain data");
+    assert_eq!(json(&file), json(&list));
+    assert_eq!(json(&from_json(&json(&file)).expect("valid")), json(&file));
+    let graph = topology::expand(&file.topology);
+    let placed = |i: usize| job::placed(&file, &file.workload[i], &graph).expect("checked").placement().hosts.clone();
+    assert_eq!((placed(1), placed(2)), (vec![3, 3, 1, 3], vec![2, 3, 0, 1]));
 }
 
 #[test]

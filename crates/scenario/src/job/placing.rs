@@ -60,8 +60,12 @@ fn place_job(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<
     let order = order_of(scenario, graph, numbers(graph, hosts), *placement);
     let free = &order[(*skip as usize).min(order.len())..];
     if free.len() * (*ranks_per_host as usize) < job.ranks() as usize {
-        let each = if *ranks_per_host == 1 { "one rank".into() } else { format!("{ranks_per_host} ranks") };
-        return Err(format!("the job has {} ranks, and {} hosts take {each} each", job.ranks(), free.len()));
+        let ranks = job.ranks();
+        let places = free.len() as u64 * u64::from(*ranks_per_host);
+        let after = if *skip > 0 { format!(" after skip = {skip}") } else { String::new() };
+        return Err(format!(
+            "the job has {ranks} ranks, and its hosts take {places}{after}: expected hosts that take {ranks}"
+        ));
     }
     let placement = Placement {
         hosts: (0..job.ranks()).map(|rank| free[(rank / ranks_per_host) as usize] as u16).collect(),

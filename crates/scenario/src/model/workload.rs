@@ -142,6 +142,9 @@ pub enum Workload {
         /// Host of each rank, in turn; empty: every host.
         #[serde(default)]
         hosts: Vec<String>,
+        /// Text file beside the scenario with a host in each line; read into `hosts`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hosts_file: Option<String>,
         /// Payload: the data of each rank, in as many parts as there are ranks; of an all-gather all parts together. Of a
         /// pipeline: a microbatch.
         bytes: Bytes,
@@ -220,13 +223,16 @@ pub enum Workload {
         /// Such a file, if it is long or binary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<JobSource>,
-        /// Hosts that ranks take; empty: every host.
+        /// Hosts that ranks take; empty: every host. A host that is listed again takes one more rank.
         #[serde(default)]
         hosts: Vec<String>,
+        /// Text file beside the scenario with a host in each line, perhaps with `slots=N`; read into `hosts`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hosts_file: Option<String>,
         /// Order in which ranks take hosts.
         #[serde(default)]
         placement: JobPlacement,
-        /// Hosts at the start of that order that stay free, such as those that another job takes.
+        /// Entries at the start of that order that stay free, such as hosts that another job takes.
         #[serde(default)]
         skip: u32,
         /// Ranks on each host.

@@ -30,8 +30,7 @@ use crate::topology::{Graph, expand};
 pub(crate) use switch::PRIORITIES;
 pub(crate) use workload::Lists;
 
-/// Checks a scenario; `document` is the document that it was read from, and `lists` are the names of its lists of
-/// flows.
+/// Checks a scenario; `document` is the document that it was read from, and `lists` are the files of its workloads.
 pub(crate) fn check(document: &Node, scenario: &Scenario, lists: &Lists) -> Result<(), Error> {
     let doc = Doc { document, scenario };
     doc.check_scheme()?;

@@ -10,6 +10,7 @@ use super::topology::{RATE_MAX, RATE_MIN};
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::flow_list::{self, Row};
+use crate::host_list::HostList;
 use crate::job;
 use crate::job::generated::{self, algorithm_of};
 use crate::model::{
@@ -18,8 +19,14 @@ use crate::model::{
 };
 use crate::sizes;
 
-/// `[workload]`: name of its list of flows in messages.
-pub(crate) type Lists = BTreeMap<usize, String>;
+/// Files of workloads, by the number of the workload.
+#[derive(Default)]
+pub(crate) struct Lists {
+    /// Names of lists of flows in messages.
+    pub(crate) flows: BTreeMap<usize, String>,
+    /// Lists of hosts that were read from files.
+    pub(crate) hosts: BTreeMap<usize, HostList>,
+}
 
 /// Most workloads: they are numbered in 8 bits in every flow.
 const WORKLOADS_MAX: usize = 250;
@@ -38,7 +45,7 @@ pub(super) fn check(doc: &Doc, net: &Net, lists: &Lists) -> Result<(), Error> {
     doc.need(workloads.len() <= WORKLOADS_MAX, "workload", || format!("expected at most {WORKLOADS_MAX} workloads"))?;
     let mut classes = HashMap::new();
     for (i, workload) in workloads.iter().enumerate() {
-        let one = One { doc, net, key: format!("workload.{i}") };
+        let one = One { doc, net, key: format!("workload.{i}"), listed: lists.hosts.get(&i) };
         let class = workload.class();
         let legible = (1..=64).contains(&class.chars().count()) && !class.chars().any(char::is_control);
         one.need(legible, "class", || "expected a name of 1 to 64 characters".into())?;
@@ -55,7 +62,7 @@ pub(super) fn check(doc: &Doc, net: &Net, lists: &Lists) -> Result<(), Error> {
             Workload::Background { .. } => one.background(workload)?,
             Workload::Incast { .. } => one.incast(workload)?,
             Workload::LongLived { .. } => one.long_lived(workload)?,
-            Workload::FlowList { rows, flows, .. } => one.flow_list(rows, flows, &lists[&i])?,
+            Workload::FlowList { rows, flows, .. } => one.flow_list(rows, flows, &lists.flows[&i])?,
             Workload::Collective { .. } => one.collective(workload)?,
             Workload::Job { .. } => one.job(workload)?,
         }
@@ -68,6 +75,8 @@ struct One<'a> {
     doc: &'a Doc<'a>,
     net: &'a Net,
     key: String,
+    /// Hosts of its ranks, if a file lists them.
+    listed: Option<&'a HostList>,
 }
 
 impl One<'_> {
@@ -252,15 +261,12 @@ impl One<'_> {
         let Workload::Collective { pattern, algorithm, hosts, bytes, iterations, start, compute, .. } = workload else {
             return Ok(());
         };
-        let ranks = self.hosts("hosts", hosts)?;
+        let ranks = self.hosts_of_ranks(hosts)?;
         let n = ranks.len() as u64;
-        self.need(n >= 2, "hosts", || "expected at least two hosts".into())?;
-        let mut seen = HashMap::new();
-        for (i, host) in ranks.iter().enumerate() {
-            let other = seen.insert(host, i);
-            self.need(other.is_none(), &format!("hosts.{i}"), || {
-                format!("rank {} is at this host too: expected a host of its own for each rank", other.unwrap_or(0))
-            })?;
+        self.need(n >= 2, self.hosts_key(), || "expected at least two hosts".into())?;
+        if let Some((first, again)) = repeated(&ranks) {
+            let problem = format!("rank {first} is at this host too: expected a host of its own for each rank");
+            return Err(self.wrong_host(again, &problem));
         }
         self.algorithm(*pattern, *algorithm)?;
         self.latencies(workload)?;
@@ -274,7 +280,7 @@ impl One<'_> {
         self.need(*compute <= end, "compute", || format!("expected at most run.duration = {end}"))?;
         job::placed(self.doc.scenario, workload, &self.net.graph)
             .map(|_| ())
-            .map_err(|problem| self.wrong("hosts", problem))
+            .map_err(|problem| self.wrong(self.hosts_key(), problem))
     }
 
     /// Checks that the algorithm does what the pattern says.
@@ -377,19 +383,21 @@ impl One<'_> {
         else {
             return Ok(());
         };
-        let named = self.hosts("hosts", hosts)?;
-        let mut seen = HashMap::new();
-        for (i, host) in named.iter().enumerate() {
-            let other = seen.insert(host, i);
-            self.need(other.is_none(), &format!("hosts.{i}"), || {
-                format!(
-                    "hosts.{} is this host too: expected each host once; ranks_per_host says how many ranks it takes",
-                    other.unwrap_or(0)
-                )
-            })?;
-        }
         let ranks = 1..=JOB_RANKS_MAX;
         self.need(ranks.contains(ranks_per_host), "ranks_per_host", || format!("expected 1 to {JOB_RANKS_MAX}"))?;
+        let named = self.hosts_of_ranks(hosts)?;
+        if *ranks_per_host != 1
+            && let Some((first, again)) = repeated(&named)
+        {
+            let first = match self.listed {
+                Some(list) => format!("line {}", list.entries[first].line),
+                None => format!("hosts.{first}"),
+            };
+            let problem = format!(
+                "{first} has this host too: with ranks_per_host = {ranks_per_host} expected each host once, without slots"
+            );
+            return Err(self.wrong_host(again, &problem));
+        }
         self.need((1..=COLLECTIVE_FLOWS_MAX).contains(iterations), "iterations", || {
             format!("expected 1 to {COLLECTIVE_FLOWS_MAX}")
         })?;
@@ -412,7 +420,7 @@ impl One<'_> {
         self.need(rate, "local.rate", || format!("expected {RATE_MIN} to {RATE_MAX}"))?;
         job::placed(self.doc.scenario, workload, &self.net.graph)
             .map(|_| ())
-            .map_err(|problem| self.wrong("hosts", problem))
+            .map_err(|problem| self.wrong(self.hosts_key(), problem))
     }
 
     fn share(&self, field: &str, share: f64) -> Result<(), Error> {
@@ -442,12 +450,35 @@ impl One<'_> {
 
     /// Returns the hosts that are named; every host if none is.
     fn hosts(&self, field: &str, names: &[String]) -> Result<Vec<usize>, Error> {
+        self.known(names, |i, problem| self.wrong(&format!("{field}.{i}"), problem))
+    }
+
+    /// Returns the hosts that ranks take; every host if none is named.
+    fn hosts_of_ranks(&self, names: &[String]) -> Result<Vec<usize>, Error> {
+        self.known(names, |i, problem| self.wrong_host(i, &problem))
+    }
+
+    fn known(&self, names: &[String], wrong: impl Fn(usize, String) -> Error) -> Result<Vec<usize>, Error> {
         if names.is_empty() {
             return Ok((0..self.net.graph.hosts).collect());
         }
-        let host = |(i, name): (usize, &String)| {
-            self.net.host(name).map_err(|problem| self.wrong(&format!("{field}.{i}"), problem))
-        };
+        let host = |(i, name): (usize, &String)| self.net.host(name).map_err(|problem| wrong(i, problem));
         names.iter().enumerate().map(host).collect()
     }
+
+    /// Makes an error about entry number `i` of the hosts that ranks take.
+    fn wrong_host(&self, i: usize, problem: &str) -> Error {
+        self.listed.map_or_else(|| self.wrong(&format!("hosts.{i}"), problem), |list| list.error(i, problem))
+    }
+
+    /// Key of the hosts that ranks take.
+    fn hosts_key(&self) -> &'static str {
+        if self.listed.is_some() { "hosts_file" } else { "hosts" }
+    }
+}
+
+/// Returns the first entry that repeats one before it: the place of that one, and its own.
+fn repeated(hosts: &[usize]) -> Option<(usize, usize)> {
+    let mut seen = HashMap::new();
+    hosts.iter().enumerate().find_map(|(i, host)| seen.insert(host, i).map(|first| (first, i)))
 }
