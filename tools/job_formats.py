@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-READERS = ROOT / "crates/jobs/src"
+READERS = ROOT / "crates"
 HEAD = """# Files of training jobs
 
 This page says for each format what is read, and what is refused. Where the program that a format comes from does
@@ -18,13 +18,19 @@ what the results were compared with.
 This page is generated from the documentation of the readers (`make formats`).
 """
 SECTIONS = {
-    "GOAL, text": ["goal/text.rs"],
-    "GOAL, binary": ["goal/binary.rs"],
-    "CSV of dependent messages": ["csv/read.rs"],
-    "Connection matrices of htsim": ["htsim/matrix.rs", "htsim/job.rs"],
-    "Fat trees of htsim": ["htsim/fat_tree.rs"],
-    "Text workloads of SimAI and ASTRA-sim": ["simai/text.rs", "simai/policy.rs", "simai/groups.rs", "simai/plan.rs"],
-    "Execution traces of Chakra": ["chakra/node.rs", "chakra/groups.rs", "chakra/job.rs"],
+    "GOAL, text": ["jobs/src/goal/text.rs"],
+    "GOAL, binary": ["jobs/src/goal/binary.rs"],
+    "CSV of dependent messages": ["jobs/src/csv/read.rs"],
+    "Connection matrices of htsim": ["jobs/src/htsim/matrix.rs", "jobs/src/htsim/job.rs"],
+    "Fat trees of htsim": ["jobs/src/htsim/fat_tree.rs"],
+    "Text workloads of SimAI and ASTRA-sim": [
+        "jobs/src/simai/text.rs",
+        "jobs/src/simai/policy.rs",
+        "jobs/src/simai/groups.rs",
+        "jobs/src/simai/plan.rs",
+    ],
+    "Execution traces of Chakra": ["jobs/src/chakra/node.rs", "jobs/src/chakra/groups.rs", "jobs/src/chakra/job.rs"],
+    "Hosts of ranks": ["scenario/src/host_list.rs"],
 }
 """Headings, and the modules whose documentation stands below each."""
 LINK = re.compile(r"\[(`[^`]*`)\](?:\([^)]*\))?")
