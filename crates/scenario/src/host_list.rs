@@ -22,8 +22,9 @@
 //! | no slots | one rank, or `ranks_per_host`. Open MPI takes the number of processor cores |
 //! | `#`, and what follows it in the line; empty lines | skipped |
 //!
-//! A job with more ranks than the file has is refused. `mpiexec` of MPICH begins again at the first line. If a job has
-//! fewer ranks, the last hosts stay free. The ranks of a collective are those of the file.
+//! A job needs a place for each rank, and leaves hosts free that it does not need. With too few places it is refused.
+//! `mpiexec` of MPICH begins again at the first line. A collective has a rank for each host of the file, and takes no
+//! host twice.
 
 use std::collections::HashSet;
 

@@ -369,6 +369,7 @@ def collective(
     class_: str | None = None,
     compute: Duration | None = None,
     hosts: Sequence[str] | None = None,
+    hosts_file: str | None = None,
     iterations: int | None = None,
     launch: Duration | None = None,
     launch_once: Duration | None = None,
@@ -394,6 +395,7 @@ def collective(
     * `compute`: Time that a rank computes before each send, one after another; before an all-to-all, once. With
       times in whole nanoseconds it is rounded up.
     * `hosts`: Host of each rank, in turn; empty: every host.
+    * `hosts_file`: Text file beside the scenario with a host in each line; read into `hosts`.
     * `iterations`: Number of iterations. Pipeline: number of microbatches.
     * `launch`: Time from a send to its first packet, such as that of a kernel's launch.
     * `launch_once`: Time of each rank before the first step of an iteration, such as that of a kernel's launch.
@@ -419,6 +421,7 @@ def collective(
             "class": class_,
             "compute": spelled(compute, "s"),
             "hosts": None if hosts is None else list(hosts),
+            "hosts_file": hosts_file,
             "iterations": iterations,
             "launch": spelled(launch, "s"),
             "launch_once": spelled(launch_once, "s"),
@@ -440,6 +443,7 @@ def job(
     file: str | None = None,
     format: typed.JobFormat | None = None,
     hosts: Sequence[str] | None = None,
+    hosts_file: str | None = None,
     iterations: int | None = None,
     local: typed.JobLocal | None = None,
     model: typed.JobModel | None = None,
@@ -465,7 +469,9 @@ def job(
       kept in `source`.
     * `format`: Format of the file. Absent: `.goal` is GOAL, `.bin` is binary GOAL, `.csv` is CSV, `.cm` and
       `.tm` are htsim.
-    * `hosts`: Hosts that ranks take; empty: every host.
+    * `hosts`: Hosts that ranks take; empty: every host. A host that is listed again takes one more rank.
+    * `hosts_file`: Text file beside the scenario with a host in each line, perhaps with `slots=N`; read into
+      `hosts`.
     * `iterations`: Number of times that the job runs. A rank starts again when it has ended. Of a text workload
       of SimAI the gradients of an iteration may still be on their way when the next one starts.
     * `local`: Messages between ranks of one host.
@@ -478,7 +484,7 @@ def job(
     * `ranks_per_host`: Ranks on each host.
     * `signal`: Size of the message by which a trigger of htsim reaches another host. Absent: such a trigger is
       refused, since hosts learn of one another only by messages.
-    * `skip`: Hosts at the start of that order that stay free, such as those that another job takes.
+    * `skip`: Entries at the start of that order that stay free, such as hosts that another job takes.
     * `source`: Such a file, if it is long or binary.
     * `start`: Start time of the ranks.
     * `start_unit`: Unit of the starts in a connection matrix of htsim, whose files do not say it.
@@ -492,6 +498,7 @@ def job(
             "file": file,
             "format": format,
             "hosts": None if hosts is None else list(hosts),
+            "hosts_file": hosts_file,
             "iterations": iterations,
             "local": local,
             "model": model,
