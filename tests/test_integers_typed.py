@@ -65,7 +65,6 @@ DEAR = {
     ("import simai", "--first-dimension"): 4,
     ("import simai", "--virtual-stages"): 1,
     ("import simai", "--stages"): 1,
-    ("import simai", "--first-dimension"): 4,
     ("import simai", "--microbatches"): 1,
 }
 """The largest that is run here where it takes as many simulations; `check` takes the end itself."""
