@@ -17,15 +17,23 @@ use std::hash::{BuildHasherDefault, Hasher};
 pub struct Matching<M> {
     /// Numbers of receives and messages, in the order in which they came.
     next: u64,
-    posted: HashMap<u64, VecDeque<(u64, u32)>, ByInteger>,
+    posted: HashMap<u64, Queue<(u64, u32)>, ByInteger>,
     /// Receives that name any source or any tag, by number: source, tag, operation.
     wild: BTreeMap<u64, (u32, u32, u32)>,
-    arrived: HashMap<u64, VecDeque<(u64, M)>, ByInteger>,
+    arrived: HashMap<u64, Queue<(u64, M)>, ByInteger>,
     /// Messages that arrived, by number: source and tag. Empty until a receive names any.
     in_order: Option<BTreeMap<u64, (u32, u32)>>,
 }
 
 type ByInteger = BuildHasherDefault<IntegerHasher>;
+
+/// A queue that is not empty. A rank may post all receives of a job at its start, each for a message of its own, so a
+/// queue of one takes no memory besides its place.
+#[derive(Clone, Debug)]
+enum Queue<T> {
+    One(T),
+    More(Box<VecDeque<T>>),
+}
 
 /// Hashes integers. Maps are never iterated, so nothing depends on the order of their entries.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,7 +88,7 @@ impl<M> Matching<M> {
         }
         let number = self.number();
         if exact {
-            self.posted.entry(key(from, tag)).or_default().push_back((number, op));
+            push(&mut self.posted, key(from, tag), (number, op));
         } else {
             self.wild.insert(number, (from, tag, op));
         }
@@ -91,7 +99,7 @@ impl<M> Matching<M> {
     /// none.
     pub fn arrive(&mut self, source: u32, tag: u32, message: M) -> Option<(u32, M)> {
         let key = key(source, tag);
-        let exact = self.posted.get(&key).and_then(|queue| queue.front()).copied();
+        let exact = self.posted.get(&key).map(|queue| *queue.front());
         let wild = self.wild.iter().find(|(_, (from, any, _))| accepts((*from, *any), (source, tag)));
         let wild = wild.map(|(number, (_, _, op))| (*number, *op));
         if let Some((number, op)) = wild
@@ -105,7 +113,7 @@ impl<M> Matching<M> {
             return Some((op, message));
         }
         let number = self.number();
-        self.arrived.entry(key).or_default().push_back((number, message));
+        push(&mut self.arrived, key, (number, message));
         if let Some(in_order) = &mut self.in_order {
             in_order.insert(number, (source, tag));
         }
@@ -132,7 +140,7 @@ impl<M> Matching<M> {
     fn first_for(&mut self, from: u32, tag: u32) -> Option<u64> {
         let arrived = &self.arrived;
         let in_order = self.in_order.get_or_insert_with(|| {
-            let of = |(key, queue): (&u64, &VecDeque<(u64, M)>)| {
+            let of = |(key, queue): (&u64, &Queue<(u64, M)>)| {
                 let named = ((key >> 32) as u32, *key as u32);
                 queue.iter().map(move |(number, _)| (*number, named)).collect::<Vec<_>>()
             };
@@ -152,14 +160,45 @@ impl<M> Matching<M> {
     }
 }
 
-/// Takes the first entry of a queue, and removes the queue if it was the last.
-fn pop<T>(queues: &mut HashMap<u64, VecDeque<T>, ByInteger>, key: u64) -> Option<T> {
-    let queue = queues.get_mut(&key)?;
-    let first = queue.pop_front();
-    if queue.is_empty() {
-        queues.remove(&key);
+impl<T> Queue<T> {
+    fn front(&self) -> &T {
+        match self {
+            Queue::One(one) => one,
+            Queue::More(all) => all.front().expect("a queue is not empty"),
+        }
     }
-    first
+
+    fn iter(&self) -> impl Iterator<Item = &T> {
+        let (one, more) = match self {
+            Queue::One(one) => (Some(one), None),
+            Queue::More(all) => (None, Some(all.iter())),
+        };
+        one.into_iter().chain(more.into_iter().flatten())
+    }
+}
+
+fn push<T>(queues: &mut HashMap<u64, Queue<T>, ByInteger>, key: u64, last: T) {
+    match queues.remove(&key) {
+        None => _ = queues.insert(key, Queue::One(last)),
+        Some(Queue::One(first)) => _ = queues.insert(key, Queue::More(Box::new([first, last].into()))),
+        Some(Queue::More(mut all)) => {
+            all.push_back(last);
+            queues.insert(key, Queue::More(all));
+        }
+    }
+}
+
+/// Takes the first entry of a queue, and removes the queue if it was the last.
+fn pop<T>(queues: &mut HashMap<u64, Queue<T>, ByInteger>, key: u64) -> Option<T> {
+    if let Queue::More(all) = queues.get_mut(&key)?
+        && all.len() > 1
+    {
+        return all.pop_front();
+    }
+    match queues.remove(&key)? {
+        Queue::One(one) => Some(one),
+        Queue::More(mut all) => all.pop_front(),
+    }
 }
 
 #[cfg(test)]

@@ -192,7 +192,10 @@ pub(super) fn hash_of(files: &[Named]) -> Result<String, Error> {
 /// Jobs that are in use, by the hash of their file and how it was read. The runs of a sweep share one.
 static READ: Mutex<Vec<(String, Reading, Weak<Job>)>> = Mutex::new(Vec::new());
 
-/// Returns the job with this hash, if it is in use, or reads it.
+/// The job that was read last. A command reads a scenario several times, to check it, to estimate it and to run it.
+static LAST: Mutex<Option<Arc<Job>>> = Mutex::new(None);
+
+/// Returns the job with this hash, if it is in use or was the last to be read, or reads it.
 fn cached(hash: &str, reading: &Reading, read: impl FnOnce() -> Result<Job, Error>) -> Result<Arc<Job>, Error> {
     let lock = || READ.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let found =
@@ -200,7 +203,11 @@ fn cached(hash: &str, reading: &Reading, read: impl FnOnce() -> Result<Job, Erro
     if let Some(job) = found {
         return Ok(job);
     }
+    // The one before may be large, and this one as well.
+    let last = || LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    *last() = None;
     let job = Arc::new(read()?);
+    *last() = Some(job.clone());
     let mut all = lock();
     all.retain(|(.., job)| job.strong_count() > 0);
     all.push((hash.into(), reading.clone(), Arc::downgrade(&job)));
