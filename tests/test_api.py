@@ -11,7 +11,7 @@ import pytest
 import backwater
 from backwater import Experiment, InputError, Results, _core
 from backwater.execute import sweep
-from backwater.runs import results
+from backwater.runs import directory
 from backwater.scenario.plan import Forecast
 
 
@@ -74,8 +74,8 @@ def test_what_is_not_there_is_said(results: Results, tmp_path: Path) -> None:
 
 
 def test_an_experiments_digest_is_its_only_runs() -> None:
-    assert results.digest_of(["ab"]) == "ab"
-    assert results.digest_of(["ab", "cd"]) != results.digest_of(["cd", "ab"])
+    assert directory.digest_of(["ab"]) == "ab"
+    assert directory.digest_of(["ab", "cd"]) != directory.digest_of(["cd", "ab"])
 
 
 def test_runs_go_together_only_while_memory_lasts() -> None:

@@ -95,7 +95,16 @@ def test_out_and_json_mean_one_thing() -> None:
                 assert "--force" in options, f"{name} replaces files that exist"
 
 
-HEAVY = ("numpy", "pyarrow", "rich", "scipy", "duckdb", "matplotlib", "backwater.experiment", "backwater.runs.results")
+HEAVY = (
+    "numpy",
+    "pyarrow",
+    "rich",
+    "scipy",
+    "duckdb",
+    "matplotlib",
+    "backwater.experiment",
+    "backwater.runs.directory",
+)
 """These take longer to import than a help text may."""
 
 

@@ -53,9 +53,7 @@ def tail(run: Run, percentile: float) -> explain.Explained:
 
 
 def page_of(results: Results) -> Path:
-    from backwater.show import report
-
-    return report.write([results], results.path)
+    return results.report(formats=())
 
 
 def unpacked(shown: dict[str, Any]) -> list[dict[str, Any]]:

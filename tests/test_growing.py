@@ -146,7 +146,7 @@ def test_a_browser_shows_and_reloads_it(
     part = Results(results.path)
     part.runs = part.runs[:runs]
     part.manifest.interrupted, part.manifest.complete = True, False
-    monkeypatch.setattr(growing, "Results", lambda place: part)
+    monkeypatch.setattr(growing, "RunDirectory", lambda place: part)
     text = growing.page(results.path, 30)
     assert growing.RELOADS in text
     (tmp_path / PAGE).write_text(text)

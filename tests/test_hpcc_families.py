@@ -14,7 +14,7 @@ import pytest
 
 from backwater import Experiment, InputError
 from backwater.hpcc import importer
-from backwater.runs.results import Results
+from backwater.runs.directory import RunDirectory
 from backwater.scenario import endless
 from conftest import Cli
 
@@ -272,7 +272,7 @@ def test_flows_without_end_are_in_no_completion_times(cli: Cli, tmp_path: Path) 
     assert "fct.txt: 1 flow of dcqcn-vendor, 2 flows without end left out" in ran.stdout
     assert len((tmp_path / "fct.txt").read_text().splitlines()) == 1
     assert TOLD in (tmp_path / "run" / "report.html").read_text()
-    results = Results(tmp_path / "run")
+    results = RunDirectory(tmp_path / "run")
     flows = results.runs[0].summary["flows"]
     assert (flows["total"], flows["counted"], flows["finished"], flows["unfinished"]) == (3, 1, 1, 0)
     assert results.runs[0].complete
@@ -305,7 +305,7 @@ def test_flows_above_4_gib_go_all_the_way(cli: Cli, tmp_path: Path) -> None:
     assert [flow["bytes"] for flow in listed(scenario)] == [str(size)]
     ran = cli("run", "out.toml", "--out", "run", "--fct", "fct.txt")
     assert ran.returncode == 0, ran.stderr
-    (run,) = Results(tmp_path / "run").runs
+    (run,) = RunDirectory(tmp_path / "run").runs
     (flow,) = run.table("flows").to_pylist()
     assert flow["size_bytes"] == size
     packets = -(-size // 9000)

@@ -12,7 +12,7 @@ from backwater import InputError, Results
 from backwater.cli import command as commands
 from backwater.cli import tree
 from backwater.hpcc import comparison
-from backwater.runs.results import next_name
+from backwater.runs.directory import next_name
 from conftest import ROOT, Cli
 
 NO_NUMBERS = ["\u0663", "\u00b2", "\uff11", "1" * 5000, "1_0", "0x1", "1.0", "", " 1", "--1", "1e3", "\u0967\u0968"]

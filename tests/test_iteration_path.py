@@ -43,7 +43,7 @@ def stored(made: Results, tmp_path_factory: pytest.TempPathFactory) -> Results:
     place = Path(shutil.copytree(made.path, tmp_path_factory.mktemp("stored") / "runs"))
     kept.keep(place, [run.critical_path(1, "ring") for run in made.runs])
     results = Results(place)
-    report.write([results], place)
+    results.report(formats=())
     return results
 
 

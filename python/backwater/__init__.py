@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from backwater.execute.control import Hop, RateControl, Set, Signals
     from backwater.execute.estimate import Estimate
     from backwater.execute.sweep import Watch
-    from backwater.experiment import Experiment, Results
+    from backwater.experiment import Experiment
     from backwater.runs.joined import Runs
     from backwater.runs.run import Run
     from backwater.scenario import sizes, topology, typed, units, workload
     from backwater.scenario.schemes import Scheme, schemes
+    from backwater.show.results import Results
 
     __version__ = version
 
@@ -51,7 +52,7 @@ HOMES = {
     "Hop": "execute.control",
     "Experiment": "experiment",
     "InputError": "_core",
-    "Results": "experiment",
+    "Results": "show.results",
     "RateControl": "execute.control",
     "Run": "runs.run",
     "Runs": "runs.joined",

@@ -7,15 +7,10 @@ True
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
-import sys
 import tempfile
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,197 +26,24 @@ from backwater.execute.cluster import connected
 from backwater.execute.control import RateControl, instance, keys_of, name_of
 from backwater.execute.estimate import Estimate
 from backwater.execute.growing import Page
-from backwater.execute.job import Job
 from backwater.execute.making import Making, make
+from backwater.execute.progress import watching
 from backwater.execute.store import Store
-from backwater.judge import claims
-from backwater.runs import kept, manifest, results
+from backwater.runs import manifest
 from backwater.runs.capture import Wanted as Captured
 from backwater.runs.events import Wanted
-from backwater.runs.verdicts import Claim
 from backwater.scenario import experiments, plan, resolved
+from backwater.scenario.changes import changed, python_words
 from backwater.scenario.plan import Scenario
 from backwater.scenario.toml_text import toml_key, toml_value
-from backwater.scenario.units import Duration, Quantity, spelled
-from backwater.show import notebook, report, tails
-from backwater.show.plots import Plots
+from backwater.scenario.units import Duration, spelled
+from backwater.show import notebook
+from backwater.show.results import Keeper, Results
 
 Scheme = str | RateControl | type[RateControl]
 """A scheme by name, or a congestion control in Python."""
 IN_PYTHON = "the dictionary"
 """Name in messages of a scenario that is in no file."""
-
-
-def changed(
-    seed: int | None,
-    seeds: int | None,
-    vary: Mapping[str, Iterable[Any]] | None,
-    sets: Mapping[str, Any] | None,
-    more_sets: Mapping[str, Any],
-) -> list[str]:
-    """Returns changes in the form of `--set`."""
-    if seed is not None and seeds is not None:
-        raise _core.InputError(f"seed={seed}, seeds={seeds}: expected one of them")
-    given = {"seed": seed, "seeds.count": seeds}
-    changes = {key: value for key, value in given.items() if value is not None}
-    for table in (vary, sets):
-        if table is not None and not isinstance(table, Mapping):
-            raise _core.InputError(f"{table!r}: expected keys and their values, such as {{'switch.queues': 64}}")
-    axes = {f"sweep.{key}": in_turn(key, values) for key, values in (vary or {}).items()}
-    return [
-        f"{key}={toml_value(value, key)}" for key, value in {**changes, **axes, **(sets or {}), **more_sets}.items()
-    ]
-
-
-def in_turn(key: str, values: Iterable[Any]) -> list[Any]:
-    """Returns the values that a key takes in turn, with 0.6 for the 0.6000000000000001 of `numpy.arange`.
-
-    # Errors
-    `InputError` for one value in place of several.
-    """
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise _core.InputError(f"vary: {key} = {values!r}: expected a list of values, such as [{values!r}]")
-    return [meant(value) for value in values]
-
-
-def meant(value: Any) -> Any:
-    """Removes rounding errors from the last digits of a float. Anything else stays as it is."""
-    if isinstance(value, float) and not isinstance(value, Quantity):
-        plain = float(f"{value:.12g}")
-        return plain if abs(plain - value) <= 8 * sys.float_info.epsilon * abs(value) else value
-    return value
-
-
-@contextlib.contextmanager
-def python_words() -> Iterator[None]:
-    """Rewrites errors about a change of a scenario: they name it as it was given in Python, not as `--set`."""
-    try:
-        yield
-    except _core.InputError as error:
-        place = error.place or ""
-        if not place.startswith("--set "):
-            raise
-        key, _, value = place.removeprefix("--set ").partition("=")
-        swept = key.removeprefix("sweep.")
-        given = f"vary: {swept} = {value}" if swept != key else f"{'seeds' if key == 'seeds.count' else key} = {value}"
-        problem = error.problem or ""
-        about = (
-            f"{error.key} = {error.value}" if error.key and error.key not in (key, swept, f'sweep."{swept}"') else ""
-        )
-        told = ": ".join(part for part in (given, about, problem) if part)
-        told = told.replace("`backwater list schemes`", "`backwater.schemes()`")
-        again = _core.InputError(f"{told} (run {error.run})" if error.run else told)
-        again.place, again.file, again.key, again.value = given, error.file, error.key, error.value
-        again.problem, again.run = error.problem, error.run
-        raise again from None
-
-
-class Shares(sweep.Watch):
-    """Tells a function the share of all runs that is done."""
-
-    def __init__(self, tell: Callable[[float], None], other: sweep.Watch) -> None:
-        self.tell, self.other = tell, other
-
-    def on_begin(self, jobs: list[Job]) -> None:
-        self.other.on_begin(jobs)
-
-    def on_found(self, job: Job) -> None:
-        self.other.on_found(job)
-
-    def on_start(self, job: Job) -> None:
-        self.other.on_start(job)
-
-    def on_tick(self, jobs: list[Job]) -> None:
-        self.other.on_tick(jobs)
-        self.tell(sum(job.expected_hops * job.share_done for job in jobs) / sum(job.expected_hops for job in jobs))
-
-    def on_done(self, job: Job) -> None:
-        self.other.on_done(job)
-
-
-@contextlib.contextmanager
-def watching(progress: bool | Callable[[float], None], watch: sweep.Watch | None) -> Iterator[sweep.Watch]:
-    """Yields who is told of progress: `watch`, and a function or a bar."""
-    other = watch or sweep.Watch()
-    if callable(progress):
-        yield Shares(progress, other)
-        progress(1.0)
-    elif progress:
-        from rich.progress import Progress
-
-        with Progress() as bars:
-            task = bars.add_task("runs", total=1.0)
-            yield Shares(lambda share: bars.update(task, completed=share), other)
-            bars.update(task, completed=1.0)
-    else:
-        yield other
-
-
-class Keeper:
-    """Deletes a temporary directory when nothing refers to this object any more."""
-
-    def __init__(self, place: Path) -> None:
-        weakref.finalize(self, disk.forget, place)
-
-
-class Results(results.Results):
-    """The runs of one experiment: their tables, claims, figures and report.
-
-    `Results("runs/fig9")` reads a run directory, `results["BFC"]` is every seed and point of BFC, and a loop over it
-    goes through its runs. A notebook shows a table of them. `pyarrow.table(results)`, `polars.DataFrame(results)` and
-    other readers of the Arrow stream get the table `summary`.
-    """
-
-    @cached_property
-    def plot(self) -> Plots:
-        """Draws figures of these runs as Matplotlib axes: `results.plot.slowdown()`."""
-        return Plots(self)
-
-    def _repr_html_(self) -> str:
-        return notebook.results(self)
-
-    def keep(self, keeper: Keeper) -> None:
-        """Keeps a temporary directory alive as long as these results or any of their runs."""
-        self.keeper = keeper
-        self.runs = [replace(run, keeps=keeper) for run in self.runs]
-
-    @cached_property
-    def claims(self) -> list[Claim]:
-        """The experiment's claims, judged now from the tables of its runs: a dictionary for each."""
-        return claims.of(self)
-
-    @cached_property
-    def answer(self) -> list[str]:
-        """First sentences of the report: who has the lowest tail slowdown, by how much, and how certain it is."""
-        answer: list[str] = report.page_data([self])["answer"]
-        return answer
-
-    def explain_tails(self) -> None:
-        """Explains why the longest and the best tail are slow, where this costs under a tenth of the runs.
-
-        The explanations are stored in the run directory, so `report` shows them. `Experiment.run` does this too.
-
-        # Errors
-        `InputError` if a file cannot be written.
-        """
-        if any("lab" in run.summary for run in self.runs):
-            return  # Real packets do not come twice in the same way.
-        if found := tails.explained(self):
-            kept.keep(self.path, found)
-            self._read()
-            if keeper := getattr(self, "keeper", None):
-                self.keep(keeper)
-
-    def report(self, formats: Sequence[str] = ("png",), *, size: str = "page") -> Path:
-        """Writes `claims.json`, `summary.parquet` and `report.html` again, and draws figures. Returns the page's path.
-
-        `formats` are the file formats of figures: `png`, `svg`, `pdf`. With `size="page"` figures are 7 inches wide,
-        with `size="column"` 3.35 inches.
-
-        # Errors
-        `InputError` if a file cannot be written. The message names it, and all other files are written.
-        """
-        return report.write([self], self.path, formats, size)
 
 
 class Experiment:

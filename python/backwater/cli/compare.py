@@ -10,9 +10,9 @@ from backwater.cli.later import when_used
 from backwater.cli.options import Json, RunDirs, short
 
 with when_used():
-    from backwater import experiment as api
     from backwater.cli import printing, terminal
     from backwater.show import compare as side_by_side
+    from backwater.show import results
 
 
 def statistic(text: str) -> str:
@@ -42,7 +42,7 @@ def compare(
         backwater compare runs/fig9
         backwater compare runs/fig9 runs/mine --percentile mean
     """
-    opened = [api.Results(path) for path in run]
+    opened = [results.Results(path) for path in run]
     if as_json:
         printing.print_json(side_by_side.as_json(opened))
         return

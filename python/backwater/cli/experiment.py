@@ -23,12 +23,13 @@ from backwater.execute.job import SimulatorError
 from backwater.execute.making import make
 from backwater.execute.store import Store
 from backwater.execute.sweep import threads_of
-from backwater.experiment import Experiment, Results
+from backwater.experiment import Experiment
 from backwater.runs import capture, events
 from backwater.runs.staging import partial as partial_of
 from backwater.runs.writer import PAGE, is_begun, left_at, left_of
 from backwater.show import endings, growing
 from backwater.show.failures import Undrawn
+from backwater.show.results import Results
 
 if TYPE_CHECKING:
     from backwater.lab.machine import Machine

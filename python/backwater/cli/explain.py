@@ -15,12 +15,11 @@ from backwater.cli.options import Force, Json, check_file, percentile, whole
 from backwater.common import signals, suggest
 
 with when_used():
-    from backwater import experiment as api
     from backwater.cli import printing, terminal
     from backwater.common import quantities
     from backwater.runs import critical, events, kept, run
     from backwater.runs import explain as explaining
-    from backwater.show import answer
+    from backwater.show import answer, results
     from backwater.show import critical as critical_text
     from backwater.show import explained as explained_page
 
@@ -167,7 +166,7 @@ def explain(
         backwater explain runs/mine --flow 17
         backwater explain runs/job --run BFC --iteration slowest --page
     """
-    opened = api.Results(run)
+    opened = results.Results(run)
     runs = [one for name in names for one in opened.select(name)] if names else opened.runs
     if len(runs) != 1 and not names:
         there = suggest.expected("", [one.label for one in runs])
@@ -209,7 +208,7 @@ def store(place: Path, found: Sequence[explaining.Explained | critical.CriticalP
     kept.keep(place, found)
     left = f"the explanation is stored in {place}; `backwater report {place}` writes the report"
     with signals.during(None, lambda: left):
-        made = api.Results(place).report(formats=())
+        made = results.Results(place).report(formats=())
     terminal.say(f"Report: {made}")
 
 

@@ -32,6 +32,7 @@ with when_used():
     from backwater.lab import realtime as scheduling
     from backwater.runs import capture
     from backwater.scenario import network as networks
+    from backwater.show import results
 
 
 RATE_MBPS = 20.0
@@ -300,7 +301,7 @@ def whole(
     if as_json:
         printing.print_results_json(places)
         return code
-    for line in told_runs(api.Results(places[0])) if found is None else ():
+    for line in told_runs(results.Results(places[0])) if found is None else ():
         terminal.answer(line)
     return code
 
@@ -320,7 +321,7 @@ def leave_out(experiment: api.Experiment, *, dctcp: bool) -> None:
         raise InputError(f"{experiment.path}: no run is left: {next(iter(lacking.values()))}")
 
 
-def told_runs(done: api.Results) -> Iterator[str]:
+def told_runs(done: results.Results) -> Iterator[str]:
     """Yields a line for each run of own flows: its datagrams, and whether it is faithful."""
     for run in done.runs:
         found = run.summary["lab"]

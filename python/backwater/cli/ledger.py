@@ -13,9 +13,9 @@ from typing import NamedTuple, Required, TypedDict, cast
 
 from backwater._core import InputError
 from backwater.common import disk
-from backwater.runs.results import Results
 from backwater.runs.verdicts import Claim
 from backwater.scenario import experiments
+from backwater.show.results import Results
 
 FORMAT = 2
 LEDGER = "ledger.json"

@@ -18,12 +18,12 @@ from backwater.cli.options import Json
 from backwater.scenario import experiments as published
 
 with when_used():
-    from backwater import experiment as api
     from backwater.cli import printing, terminal
     from backwater.common import quantities
     from backwater.plan import bcc
     from backwater.runs import manifest
     from backwater.scenario import chips as chipset
+    from backwater.show import results
 
 
 RUNS = Path("runs")
@@ -121,7 +121,7 @@ def runs(
     rows: list[Row] = []
     for directory in run_directories(place):
         try:
-            done = api.Results(directory)
+            done = results.Results(directory)
         except InputError as error:
             rows.append({"path": str(directory), "experiment": "", "runs": "-", "state": str(error.problem or error)})
             continue

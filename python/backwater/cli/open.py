@@ -14,7 +14,7 @@ from backwater.cli.options import Json
 
 with when_used():
     from backwater.cli import lists, printing, terminal
-    from backwater.show import report
+    from backwater.runs import writer
 
 
 def open_report(
@@ -31,11 +31,11 @@ def open_report(
         backwater open runs/fig9
     """
     found = lists.newest(Path("runs")) if place is None else place
-    page = found if found.is_file() else found / report.PAGE
+    page = found if found.is_file() else found / writer.PAGE
     if page.suffix != ".html":
-        raise InputError(f"{found}: is not a report: expected a run directory, or its {report.PAGE}")
+        raise InputError(f"{found}: is not a report: expected a run directory, or its {writer.PAGE}")
     if not page.is_file():
-        raise InputError(f"{found}: there is no {report.PAGE}; `backwater report {found}` writes it")
+        raise InputError(f"{found}: there is no {writer.PAGE}; `backwater report {found}` writes it")
     if not as_json:
         terminal.say(f"Opens {page}")
     if not webbrowser.open(page.resolve().as_uri()):

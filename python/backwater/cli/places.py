@@ -7,10 +7,10 @@ from pathlib import Path
 
 from backwater.cli.terminal import note, say
 from backwater.execute.sweep import threads_of
-from backwater.experiment import Experiment, Results
-from backwater.runs import results
-from backwater.runs.writer import Writer, goes_on, is_finished
-from backwater.show import report
+from backwater.experiment import Experiment
+from backwater.runs import directory
+from backwater.runs.writer import PAGE, Writer, goes_on, is_finished
+from backwater.show.results import Results
 
 
 def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:
@@ -35,14 +35,14 @@ def named(opened: list[Experiment], into: Path, takes: Callable[[Path, Experimen
     for experiment in opened:
         place = into / Path(experiment.invocation[-1]).stem
         while place in places or not takes(place, experiment):
-            place = results.next_name(place)
+            place = directory.next_name(place)
         places.append(place)
     return places
 
 
 def is_drawn(place: Path) -> bool:
     """Returns whether the report is there, which is written last."""
-    return (place / report.PAGE).exists()
+    return (place / PAGE).exists()
 
 
 def unfinished(experiments: list[Experiment], places: list[Path], threads: int | None, force: bool) -> list[bool]:

@@ -14,15 +14,16 @@ from rich.text import Text
 
 from backwater.cli.terminal import out, say, verdict_text
 from backwater.common.quantities import count, percent, some
-from backwater.experiment import Results
 from backwater.judge.claims import VERDICTS
 from backwater.judge.numbers import number
 from backwater.runs.manifest import without_seed
 from backwater.runs.run import Run
 from backwater.runs.summary import Load
 from backwater.runs.verdicts import Claim
-from backwater.show import endings, programs, report
+from backwater.runs.writer import PAGE
+from backwater.show import endings, programs
 from backwater.show.answer import both
+from backwater.show.results import Results
 
 FAR = 0.25
 """Relative difference from the asked load from which a run's table explains it."""
@@ -146,7 +147,7 @@ def ending(done: Results) -> list[str]:
     place = done.path
     return [
         *([" ".join(done.answer)] if done.answer else []),
-        f"Report: {place / report.PAGE}",
+        f"Report: {place / PAGE}",
         f"Next: {tried_next(done)}",
     ]
 
@@ -209,7 +210,7 @@ def results_json(done: Results) -> dict[str, object]:
     return {
         "name": done.name,
         "path": str(done.path),
-        "report": str(done.path / report.PAGE),
+        "report": str(done.path / PAGE),
         "digest": done.digest,
         "complete": done.complete,
         "answer": done.answer,

@@ -12,9 +12,8 @@ from backwater.cli.later import when_used
 from backwater.cli.options import Claims, Json, RunDirs
 
 with when_used():
-    from backwater import experiment as api
     from backwater.cli import printing, terminal
-    from backwater.show import figures
+    from backwater.show import figures, results
     from backwater.show import report as page
 
 
@@ -51,12 +50,12 @@ def report(
         if name not in page.FORMATS:
             raise _core.InputError(f"--format {name}: expected one of {', '.join(page.FORMATS)}")
     figures.check_size(size, "--size")
-    opened = [api.Results(path) for path in run]
+    opened = [results.Results(path) for path in run]
     if out_dir is None and len(opened) > 1:
         raise _core.InputError(f"{len(opened)} run directories: expected --out DIR with them, for the report of all")
     for one in opened:
         one.verify()
-    written = page.write(list(opened), out_dir or run[0], formats or page.FORMATS[:1], size)
+    written = results.write(opened, out_dir or run[0], formats or page.FORMATS[:1], size)
     judged = [row for one in opened for row in one.claims]
     if claims and not as_json:
         printing.print_claims(judged)

@@ -37,6 +37,7 @@ with when_used():
     from backwater.cli import ledger, printing
     from backwater.cli import places as placing
     from backwater.execute import store as stores
+    from backwater.show import results
 
 
 def reproduce(
@@ -94,7 +95,7 @@ def reproduce(
         ledger.read(ledger_file)
     rows: dict[Path, list[Claim]] = {one.path: [] for one in opened}
 
-    def publish(one: api.Experiment, done: api.Results) -> None:
+    def publish(one: api.Experiment, done: results.Results) -> None:
         """Writes the ledger after each experiment, so that an early end loses nothing."""
         rows[one.path] = done.claims
         if ledger_file is not None:

@@ -35,6 +35,7 @@ with when_used():
     from backwater.compute import running
     from backwater.execute import store as stores
     from backwater.runs import capture, events
+    from backwater.show import results
 
 
 RECORD = "What to record besides"
@@ -145,7 +146,7 @@ def run(
     if fct_files:
         from backwater.cli import files
 
-        files.write_fct(api.Results(places[0]).runs, dict(zip(opened[0].labels, fct_files, strict=True)))
+        files.write_fct(results.Results(places[0]).runs, dict(zip(opened[0].labels, fct_files, strict=True)))
     if as_json:
         printing.print_results_json(places)
     raise typer.Exit(code)

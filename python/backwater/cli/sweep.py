@@ -33,7 +33,8 @@ with when_used():
     from backwater.cli import places as placing
     from backwater.cli import printing, terminal
     from backwater.execute import store as stores
-    from backwater.runs import results
+    from backwater.runs import directory
+    from backwater.show import results
 
 
 def sweep(
@@ -77,9 +78,9 @@ def sweep(
         stores.Store(store).check()
     (place,) = placing.destinations([experiment], out_dir)
 
-    def tell(done: api.Results) -> None:
+    def tell(done: results.Results) -> None:
         terminal.say(
-            f"Table: {done.path / results.SUMMARY}, a row for each run; `backwater schema summary` says what is in it"
+            f"Table: {done.path / directory.SUMMARY}, a row for each run; `backwater schema summary` says what is in it"
         )
 
     told = runner.Told.TABLE if claims else runner.Told.FAILED

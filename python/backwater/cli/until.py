@@ -18,10 +18,10 @@ from backwater.cli.options import WHAT
 from backwater.common import signals
 
 with when_used():
-    from backwater import experiment as api
     from backwater.cli import experiment as runner
     from backwater.cli import terminal
     from backwater.common import quantities
+    from backwater.show import results
 
 
 FEWEST = 5
@@ -72,10 +72,12 @@ class Goal:
         """
         began = time.monotonic()
         codes = [run(chosen, False)]
-        left, made = chosen, {one.place: Round.first(api.Results(one.place)) for one in chosen}
+        left, made = chosen, {one.place: Round.first(results.Results(one.place)) for one in chosen}
         took_s = time.monotonic() - began
         while not signals.heard:
-            rounds = {one.place: more for one in left if (more := self.next(api.Results(one.place), made[one.place]))}
+            rounds = {
+                one.place: more for one in left if (more := self.next(results.Results(one.place), made[one.place]))
+            }
             if not rounds:
                 break
             so_far_s = time.monotonic() - began
@@ -89,10 +91,10 @@ class Goal:
             round_began = time.monotonic()
             codes.append(run(left, True))
             took_s = time.monotonic() - round_began
-        failed = any(is_failed(api.Results(one.place)) for one in chosen)
+        failed = any(is_failed(results.Results(one.place)) for one in chosen)
         return max([FAILED if failed else 0, *(code for code in codes if code > FAILED)])
 
-    def next(self, done: api.Results, now: Round) -> Round | None:
+    def next(self, done: results.Results, now: Round) -> Round | None:
         """Returns the round after `now`, or None if nothing is left to decide or nothing can be."""
         verdicts = [(row["verdict"], row["claim"]) for row in done.claims]
         unsettled, undecided = ([claim for of, claim in verdicts if of == one] for one in ("unsettled", "undecided"))
@@ -127,7 +129,7 @@ class Round:
     """How many times as long the runs are."""
 
     @staticmethod
-    def first(done: api.Results) -> Round:
+    def first(done: results.Results) -> Round:
         runs = [one.scenario.get("run", {}) for one in done.runs]
         lengths: list[dict[str, str | float]] = [
             {key: run[key] for key in LENGTHS if quantities.as_number(run.get(key, 0), key)} for run in runs
@@ -149,7 +151,7 @@ def times(length: Any, factor: int) -> str:
     return json.dumps(f"{number * factor:.12g} {unit}")
 
 
-def is_failed(done: api.Results) -> bool:
+def is_failed(done: results.Results) -> bool:
     return not done.complete or any(row["verdict"] == "fail" for row in done.claims)
 
 

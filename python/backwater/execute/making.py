@@ -17,9 +17,9 @@ from backwater.execute.growing import Growing, Page
 from backwater.execute.job import Job, SimulatorError, jobs_of
 from backwater.execute.store import Store, is_kept, key_of
 from backwater.runs.capture import Wanted as Captured
+from backwater.runs.directory import digest_of
 from backwater.runs.events import Wanted
 from backwater.runs.manifest import FORMAT, Manifest, Timing
-from backwater.runs.results import digest_of
 from backwater.runs.writer import Writer, build, is_own
 from backwater.scenario.plan import Plan
 

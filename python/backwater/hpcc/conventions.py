@@ -11,7 +11,7 @@ from pathlib import Path
 
 from backwater._core import InputError
 from backwater.hpcc import comparison, fct
-from backwater.runs.results import Results
+from backwater.runs.directory import RunDirectory
 
 SCHEMES = {"dctcp": "DCTCP", "dcqcn-vendor": "DCQCN", "timely": "TIMELY", "hpcc": "HPCC", "hpcc-pint": "HPCC-PINT"}
 PROFILE = "hpcc-sim"
@@ -34,7 +34,7 @@ ROWS = (
 def table(conventions: Path, parameters: Path) -> list[str]:
     """Returns the lines of the Markdown table."""
     places = {}
-    for results in (Results(conventions), Results(parameters)):
+    for results in (RunDirectory(conventions), RunDirectory(parameters)):
         results.verify()
         for run in results.runs:
             swept = run.params["variant"], run.params.get("scheme", run.scheme)

@@ -18,8 +18,8 @@ from backwater.common import disk
 from backwater.common.arrays import Array, Integers, np, pa, pc
 from backwater.hpcc.units import resolved
 from backwater.hpcc.words import INTEGER, rows, wrong
+from backwater.runs.directory import RunDirectory
 from backwater.runs.manifest import MANIFEST
-from backwater.runs.results import Results
 from backwater.runs.run import Run
 
 ADDRESS = re.compile(r"[0-9a-fA-F]{8}")
@@ -80,10 +80,10 @@ def open_any(path: Path) -> Finished:
 def runs(path: Path) -> list[Run]:
     """Returns the runs of a run directory, or the one run that `path` is."""
     if not (path / MANIFEST).is_file() and (path.parent / MANIFEST).is_file():
-        inside = [run for run in Results(path.parent).runs if run.path.name == path.name]
+        inside = [run for run in RunDirectory(path.parent).runs if run.path.name == path.name]
         if inside:
             return inside
-    found = Results(path).runs
+    found = RunDirectory(path).runs
     if not found:
         raise InputError(f"{path}: holds no finished run")
     return found

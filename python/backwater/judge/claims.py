@@ -29,11 +29,11 @@ from typing import NamedTuple
 from backwater._core import InputError
 from backwater.common.values import Table
 from backwater.judge import settled, words
-from backwater.judge.context import NAMING, Context, Runs, leaves_of
+from backwater.judge.context import NAMING, Context, MeasuredRuns, leaves_of
 from backwater.judge.kinds import KINDS, Check, Expectation, is_never, most_of, nothing, parts_of, position
 from backwater.judge.leaves import LEAVES
+from backwater.runs.directory import RunDirectory
 from backwater.runs.manifest import Params
-from backwater.runs.results import Results
 from backwater.runs.verdicts import Claim
 from backwater.scenario.claims import Figure, Selectors
 
@@ -58,8 +58,8 @@ class Judgement(NamedTuple):
 class Judge:
     """All claims of one experiment."""
 
-    def __init__(self, results: Results) -> None:
-        self.runs = Runs(results)
+    def __init__(self, results: RunDirectory) -> None:
+        self.runs = MeasuredRuns(results)
         self.scale: str = results.manifest.scale
         self.lacking: dict[str, str] = results.manifest.without or {}
         """Variants, and those that lack what they are credited for."""
@@ -198,7 +198,7 @@ class Judge:
 class Places:
     """The points of the sweep at which a claim is checked."""
 
-    runs: Runs
+    runs: MeasuredRuns
     instead: dict[str, str]
 
     def contexts(self, expectation: Expectation, *, along: str | None = None) -> Iterator[tuple[str, Context]]:
@@ -212,7 +212,7 @@ class Places:
                 yield ", ".join(names), Context(self.runs, points, selectors, self.instead)
 
 
-def of(results: Results) -> list[Claim]:
+def of(results: RunDirectory) -> list[Claim]:
     """Returns the judged claims of a run directory. For an older format it returns the stored verdicts."""
     expected = results.manifest.expect
     if expected is None:
@@ -220,7 +220,7 @@ def of(results: Results) -> list[Claim]:
     return evaluate(expected, results) if expected else []
 
 
-def evaluate(expect: list[Expectation], results: Results) -> list[Claim]:
+def evaluate(expect: list[Expectation], results: RunDirectory) -> list[Claim]:
     """Judges each claim and returns a row for it.
 
     The reader of scenarios has checked what is asked; what a run cannot answer is `not-run`, with the reason.
@@ -267,7 +267,7 @@ def variants_of(expectation: Expectation) -> set[str]:
     return named.union(*expectation.get("chains", []))
 
 
-def only_lacking(results: Results) -> set[str]:
+def only_lacking(results: RunDirectory) -> set[str]:
     """Returns variants that only serve as a comparison: no claim names them, and they have no published values."""
     manifest = results.manifest
     figure: Figure = manifest.figure or {}

@@ -14,8 +14,8 @@ from backwater.judge.leaves import fill
 from backwater.judge.measured import Measured
 from backwater.judge.settled import Course
 from backwater.judge.statistics import NoData
+from backwater.runs.directory import RunDirectory
 from backwater.runs.manifest import Params, variant_of
-from backwater.runs.results import Results
 from backwater.runs.run import Run
 from backwater.scenario.claims import Arithmetic, Expression, Leaf, Selectors
 
@@ -50,7 +50,7 @@ UNJUDGED = (NotRun, NoData, NotAsAsked, InputError)
 class Context:
     """Points of the sweep that are judged together, with the selectors that `each` supplies."""
 
-    runs: Runs
+    runs: MeasuredRuns
     points: tuple[Point, ...]
     selectors: Selectors
     instead: dict[str, str]
@@ -116,14 +116,14 @@ class Context:
         return replace(self, points=tuple(point for point in self.points if (SEED, seed) in point))
 
 
-class Runs:
+class MeasuredRuns:
     """The runs of one experiment, by variant and point. `any_load` admits runs whose load differs from the one asked.
 
     # Errors
     `InputError` if a file of a run is missing or damaged.
     """
 
-    def __init__(self, results: Results, *, any_load: bool = False) -> None:
+    def __init__(self, results: RunDirectory, *, any_load: bool = False) -> None:
         results.verify()  # Later an `InputError` says that a run has nothing of a name, which is no error.
         self.any_load = any_load
         fixed = (results.manifest.seeds or {}).get("fixed")

@@ -12,11 +12,11 @@ from backwater._core import InputError
 from backwater.common.quantities import quantity
 from backwater.common.values import Table, Value
 from backwater.judge import claims
-from backwater.judge.context import SEED, Context, NotRun, Point, Runs, is_signed, point_of
+from backwater.judge.context import SEED, Context, MeasuredRuns, NotRun, Point, is_signed, point_of
 from backwater.judge.kinds import bounds
 from backwater.judge.statistics import NoData
+from backwater.runs.directory import RunDirectory
 from backwater.runs.manifest import Params
-from backwater.runs.results import Results
 from backwater.scenario.claims import Expression, Figure, Published, Wanted
 
 
@@ -59,14 +59,14 @@ class Panel(TypedDict, total=False):
     reference: Reference | None
 
 
-def read(results: Results) -> list[Panel]:
+def read(results: RunDirectory) -> list[Panel]:
     """Reads the panels: for each its label, the value of each run with its bounds, and the published values."""
     figure: Figure = results.manifest.figure or {}
     published = figure.get("published", [])
     wanted = figure.get("panels") or usual(results)
     if not wanted:
         return []
-    judged = Runs(results, any_load=True)
+    judged = MeasuredRuns(results, any_load=True)
     points = judged.together([], lambda _: True)
     shared_by = {point: shared for shared, members in points.items() for point in members}
     undrawn = claims.only_lacking(results)
@@ -163,7 +163,7 @@ def aside(variant: str, params: Params) -> Params:
     return {key: value for key, value in params.items() if key != "variant" and (key, value) != ("scheme", variant)}
 
 
-def usual(results: Results) -> list[Wanted]:
+def usual(results: RunDirectory) -> list[Wanted]:
     """Returns the panels of a sweep without `[figure]`: slowdowns, goodput, buffers and losses of its first class."""
     swept = {key for run in results.runs for key in run.params} - {"variant", SEED}
     networks = [run for run in results.runs if "results" not in run.summary]
@@ -218,7 +218,7 @@ def spread(point: Published) -> list[Shown]:
     ]
 
 
-def value(judged: Runs, expression: Expression, variant: str, points: tuple[Point, ...]) -> PanelRun:
+def value(judged: MeasuredRuns, expression: Expression, variant: str, points: tuple[Point, ...]) -> PanelRun:
     try:
         context = Context(judged, points, {}, {})
         measured = context.estimate(lambda at: at.value(expression, variant=variant), signed=is_signed(expression))

@@ -29,8 +29,8 @@ from backwater.judge.columns import Columns
 from backwater.judge.statistics import NoData
 from backwater.plan.bcc import Plan, whole
 from backwater.plan.shown import titled
-from backwater.runs.results import Results
 from backwater.runs.run import Run
+from backwater.show.results import Results
 
 LOADS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 MEAN_FLOW = 1.7e6

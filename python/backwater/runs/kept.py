@@ -29,9 +29,9 @@ from backwater.common.arrays import pa, pc
 from backwater.common.json_files import fitting, parsed, refused
 from backwater.runs import tables
 from backwater.runs.critical import KINDS, CriticalPath, Step
+from backwater.runs.directory import RunDirectory
 from backwater.runs.explain import Explained, Tail, receivers_of
 from backwater.runs.manifest import MANIFEST, relisted
-from backwater.runs.results import Results
 from backwater.runs.run import Run
 from backwater.runs.staging import Staging
 
@@ -70,7 +70,7 @@ def keep(place: Path, found: Sequence[Explained | CriticalPath]) -> None:
     `InputError` where it cannot be written, another process does, or other runs stand there by now.
     """
     with holding(place) as making:
-        opened = Results(place)
+        opened = RunDirectory(place)
         files: dict[str, dict[str, str]] = {}
         try:
             with disk.errors(place):
@@ -214,7 +214,7 @@ def is_part(name: str, parts: Mapping[str, str] = PARTS) -> bool:
 def tidy(place: Path) -> None:
     """Removes files of explanations that the manifest does not list."""
     with contextlib.suppress(InputError, OSError):
-        for run in Results(place).runs:
+        for run in RunDirectory(place).runs:
             for file in run.path.iterdir():
                 if is_part(file.name) and file.name not in run.entry.files:
                     file.unlink()

@@ -23,8 +23,8 @@ from backwater import _core
 from backwater._core import InputError
 from backwater.common import disk, module
 from backwater.runs import tables
+from backwater.runs.directory import TIMING, RunDirectory
 from backwater.runs.manifest import MANIFEST, Manifest, RunTiming, Timing, sealed
-from backwater.runs.results import TIMING, Results
 from backwater.runs.run import Run
 from backwater.runs.staging import CLAIM, Staging, clear, held, is_held, partial, remove
 
@@ -236,7 +236,7 @@ def refuse(out: Path) -> None:
         raise InputError(f"{out}: holds files that are no run of ours; name another directory with --out")
 
 
-def refuse_standing(out: Path, standing: Results | None, wanted: dict[str, str]) -> None:
+def refuse_standing(out: Path, standing: RunDirectory | None, wanted: dict[str, str]) -> None:
     """Refuses a place with a run that these runs do not continue, with `InputError`."""
     if standing is None:
         if (out / MANIFEST).exists():
@@ -250,7 +250,7 @@ def refuse_standing(out: Path, standing: Results | None, wanted: dict[str, str])
         )
 
 
-def refuse_left(out: Path, left: Results | None, wanted: dict[str, str]) -> None:
+def refuse_left(out: Path, left: RunDirectory | None, wanted: dict[str, str]) -> None:
     """Refuses a place where a process that died left other finished runs, with `InputError`."""
     others = [run for run in left.runs if not is_wanted(run, left, wanted)] if left is not None else []
     if left is not None and others and all(not run.entry.cut_short for run in others):
@@ -260,15 +260,15 @@ def refuse_left(out: Path, left: Results | None, wanted: dict[str, str]) -> None
         )
 
 
-def opened(path: Path) -> Results | None:
+def opened(path: Path) -> RunDirectory | None:
     """Returns the results there, or None if they cannot be read."""
     try:
-        return Results(path)
+        return RunDirectory(path)
     except InputError:
         return None
 
 
-def ended(left: Results | None, wanted: dict[str, str]) -> list[Run]:
+def ended(left: RunDirectory | None, wanted: dict[str, str]) -> list[Run]:
     """Returns those of these runs that ended and are unchanged since."""
     found = []
     for run in left.runs if left is not None else ():
@@ -279,7 +279,7 @@ def ended(left: Results | None, wanted: dict[str, str]) -> list[Run]:
     return found
 
 
-def is_wanted(run: Run, of: Results, wanted: dict[str, str]) -> bool:
+def is_wanted(run: Run, of: RunDirectory, wanted: dict[str, str]) -> bool:
     """Returns whether this version would make the same of one of these runs, with its seed."""
     same = of.manifest.version == _core.version and of.manifest.build in (build(), build(own=True))
     return same and run.label in wanted and run.entry.files.get(SCENARIO) == wanted[run.label]
@@ -310,7 +310,7 @@ def goes_on(out: Path, wanted: dict[str, Scenario], *, finished: bool) -> bool:
     return True
 
 
-def timings(of: Results | None) -> dict[str, RunTiming]:
+def timings(of: RunDirectory | None) -> dict[str, RunTiming]:
     """Returns the timing of each run by label, as far as it can be read."""
     with contextlib.suppress(InputError):
         return {row["label"]: row for row in of.timing["runs"]} if of is not None else {}

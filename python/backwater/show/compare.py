@@ -19,8 +19,8 @@ from backwater._core import InputError
 from backwater.common.quantities import count, percent, size, span
 from backwater.judge.estimate import Estimate
 from backwater.judge.numbers import between_words, number
+from backwater.runs.directory import RunDirectory, digest_of
 from backwater.runs.manifest import Params, without_seed
-from backwater.runs.results import Results, digest_of
 from backwater.runs.run import Run
 from backwater.runs.summary import Summary
 from backwater.show import answer, collectives, compare_jobs, compare_pauses, report, seeds
@@ -122,7 +122,7 @@ FACTS = [
 ]
 
 
-def columns(opened: Sequence[Results]) -> list[Column]:
+def columns(opened: Sequence[RunDirectory]) -> list[Column]:
     """The variants of one directory or several, in the order of their runs."""
     names = [name for name, _ in named(opened)]
     found = []
@@ -142,7 +142,7 @@ def column(prefix: str, members: list[tuple[str, Run]]) -> Column:
 
 
 def tables(
-    opened: Sequence[Results], statistic: str = "p99", flow_class: str | None = None, width: int = WIDTH
+    opened: Sequence[RunDirectory], statistic: str = "p99", flow_class: str | None = None, width: int = WIDTH
 ) -> Iterator[Table | Text]:
     """Slowdown by size, jobs, trees of pauses, then what is one number a run; each part with its title.
 
@@ -275,7 +275,7 @@ def unlike_first(first: Column, other: Column) -> str:
     return ", ".join(differ)
 
 
-def as_json(opened: Sequence[Results]) -> list[dict[str, object]]:
+def as_json(opened: Sequence[RunDirectory]) -> list[dict[str, object]]:
     """Each column with its runs and seeds joined: slowdowns with `_bounds` of their intervals, means and totals."""
     return [
         {

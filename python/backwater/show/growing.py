@@ -6,7 +6,7 @@ from pathlib import Path
 
 from backwater.common import signals
 from backwater.common.quantities import some
-from backwater.runs.results import Results
+from backwater.runs.directory import RunDirectory
 from backwater.runs.run import Run
 from backwater.show import report, series
 from backwater.show.page import RunData
@@ -28,7 +28,7 @@ def page(place: Path, runs: int) -> str:
     # Errors
     `Interrupted` after a signal.
     """
-    done = Results(place)
+    done = RunDirectory(place)
     undrawn, speed = report.left_out([done]), report.speeds([done])
     known: list[RunData] = []
     for run in done.runs:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from backwater.judge.numbers import number
 
 if TYPE_CHECKING:
-    from backwater.runs.results import Results
+    from backwater.runs.directory import RunDirectory
+    from backwater.runs.verdicts import Claim
     from backwater.scenario.plan import Plan
 
 RUNS_MAX = 30
@@ -25,7 +26,7 @@ def experiment(name: str, plan: Plan) -> str:
     return f"<p>{head}. {html.escape(plan.description)}</p>{table(['variant', *axes], rows)}"
 
 
-def results(done: Results) -> str:
+def results(done: RunDirectory, judged: Sequence[Claim]) -> str:
     """What came out: a row for each run, and the claims."""
     rows = []
     for run in done.runs:
@@ -40,9 +41,9 @@ def results(done: Results) -> str:
         rows.append([run.label, f"{flows['finished']} of {flows['counted']}", "; ".join(shown)])
     computed = any("results" in run.summary for run in done.runs)
     headings = ["run", "ended", "results"] if computed else ["run", "flows finished", "slowdown: mean, p99"]
-    claims = [[row["claim"], row["verdict"], row["says"], row["measured"]] for row in done.claims]
-    judged = table(["claim", "verdict", "", "measured"], claims) if claims else ""
-    return f"<p><b>{html.escape(done.name)}</b> in {html.escape(str(done.path))}</p>{table(headings, rows)}{judged}"
+    claims = [[row["claim"], row["verdict"], row["says"], row["measured"]] for row in judged]
+    verdicts = table(["claim", "verdict", "", "measured"], claims) if claims else ""
+    return f"<p><b>{html.escape(done.name)}</b> in {html.escape(str(done.path))}</p>{table(headings, rows)}{verdicts}"
 
 
 def table(headings: Sequence[str], rows: Sequence[Iterable[Any]]) -> str:

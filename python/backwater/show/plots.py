@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from backwater.judge.panels import Panel
-    from backwater.runs.results import Results
+    from backwater.runs.directory import RunDirectory
     from backwater.show.page import PageData
 
 
@@ -53,7 +53,7 @@ class Plots:
     1
     """
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: RunDirectory) -> None:
         self._results = results
 
     def __dir__(self) -> list[str]:

@@ -5,23 +5,19 @@ from __future__ import annotations
 import html
 import json
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from backwater.common import disk
 from backwater.common.quantities import SIZES, in_largest
 from backwater.judge import claims, panels
 from backwater.judge.context import SEED
 from backwater.judge.panels import Panel, PanelRun, Reference
+from backwater.runs.directory import RunDirectory
 from backwater.runs.manifest import variant_of, without_seed
 from backwater.runs.pause_trees import is_recorded
-from backwater.runs.results import CLAIMS, SUMMARY, Results
 from backwater.runs.run import Run
-from backwater.runs.staging import Staging
 from backwater.runs.summary import Summary
-from backwater.runs.tables import write_table
-from backwater.runs.writer import PAGE
+from backwater.runs.verdicts import Claim
 from backwater.scenario import endless
 from backwater.show import (
     answer,
@@ -39,7 +35,6 @@ from backwater.show import (
     series,
     timeline,
 )
-from backwater.show.failures import Failures
 from backwater.show.names import named
 from backwater.show.page import (
     Curves,
@@ -83,71 +78,16 @@ CREDIT = "credit"
 """The reason for which ExpressPass's switches and NICs drop credits."""
 
 
-def write(opened: list[Results], place: Path, formats: Sequence[str] = (), size: str = "page") -> Path:
-    """Judges, and writes claims, summaries, figures and the page into `place`; returns the page.
+def page_data(
+    opened: Sequence[RunDirectory],
+    shown: list[Panel] | None = None,
+    known: list[RunData] | None = None,
+    judged: Sequence[Claim] = (),
+) -> PageData:
+    """Everything the page shows; `shown` are the panels and `known` the runs, if they have been read.
 
-    One that fails leaves the others. Figures are drawn in each of these formats, and are as wide as `size` says.
-
-    # Errors
-    `InputError` and `Undrawn`, when everything else is written.
+    `judged` are the claims of all directories.
     """
-    failures = Failures()
-    with disk.errors(place):
-        place.mkdir(parents=True, exist_ok=True)
-    making = Staging(place / PAGE)  # Made whole beside their names first: a full disk leaves what was there.
-    try:
-        for one in opened:
-            judge(one, failures)
-            if not one.path.samefile(place):
-                continue
-            if one.claims:
-                with failures.of(place / CLAIMS):
-                    put(json.dumps(one.claims, indent=2) + "\n", making.path / CLAIMS, place)
-            with failures.of(place / SUMMARY):
-                write_table(one.table("summary"), making.path / SUMMARY)
-                (making.path / SUMMARY).replace(place / SUMMARY)
-        with failures.of(place / PAGE):
-            shown: list[Panel] = []
-            with failures.of(opened[0].path / "manifest.json"):
-                shown = panels.read(opened[0]) if len(opened) == 1 else []
-            data = page_data(opened, shown)
-            if len(opened) == 1:
-                opened[0].answer = data["answer"]
-            if formats:
-                with failures.of(place / "figures"):
-                    draw(data, making.path / "figures", place / "figures", formats, size)
-            put(render(data), making.path / PAGE, place)
-    finally:
-        making.discard()
-    failures.tell()
-    return place / PAGE
-
-
-def judge(one: Results, failures: Failures) -> None:
-    """Sets its claims; none where they cannot be judged."""
-    one.claims = []
-    with failures.of(one.path / CLAIMS):
-        one.claims = claims.of(one)
-
-
-def put(text: str, made: Path, place: Path) -> None:
-    made.write_text(text, encoding="utf-8")
-    made.replace(place / made.name)
-
-
-def draw(data: PageData, made: Path, place: Path, formats: Sequence[str], size: str) -> None:
-    """Draws the figures; one that fails leaves the others, a full disk what was there."""
-    from backwater.show import figures  # Matplotlib takes a third of a second to import: only where it draws.
-
-    try:
-        figures.write(data, made, formats, size)
-    finally:
-        if not isinstance(sys.exception(), OSError) and made.is_dir():
-            disk.put_directory(made, place)
-
-
-def page_data(opened: list[Results], shown: list[Panel] | None = None, known: list[RunData] | None = None) -> PageData:
-    """Everything the page shows; `shown` are the panels and `known` the runs, if they have been read."""
     first = opened[0]
     several = len(opened) > 1
     runs = seeds.together(known if known is not None else list(runs_data(opened)))
@@ -168,7 +108,7 @@ def page_data(opened: list[Results], shown: list[Panel] | None = None, known: li
         "panels": drawn,
         "undrawn": sorted({run["variant"] for run in runs if run["left_out"]}),
         "dropped": dropped(runs),
-        "claims": [row for one in opened for row in one.claims],
+        "claims": list(judged),
     }
     found = answer.compared(data)
     for run in runs:
@@ -181,7 +121,7 @@ def page_data(opened: list[Results], shown: list[Panel] | None = None, known: li
     return {**data, **shown_first, **of_programs(opened, slots)}
 
 
-def of_programs(opened: list[Results], slots: dict[str, int]) -> PageData:
+def of_programs(opened: Sequence[RunDirectory], slots: dict[str, int]) -> PageData:
     """What the page shows first of runs of programs on the hosts of a lab; nothing if there are none."""
     runs = [run for one in opened for run in one.runs if programs.has_programs(run)]
     if not runs:
@@ -195,7 +135,7 @@ def of_programs(opened: list[Results], slots: dict[str, int]) -> PageData:
     }
 
 
-def measured(one: Results) -> answer.Measurement | None:
+def measured(one: RunDirectory) -> answer.Measurement | None:
     """What the first sentence of an experiment's page compares, without anything else of the page."""
     undrawn = left_out([one])
     runs: list[RunData] = [{**numbers(run.label, run, {}), "left_out": run.path in undrawn} for run in one.runs]
@@ -276,7 +216,7 @@ def dropped(runs: list[RunData]) -> Dropped:
     return {"packets": sum(sum(one.values()) for one in drops) - credits_dropped, "credits": credits_dropped}
 
 
-def left(opened: list[Results]) -> list[str]:
+def left(opened: Sequence[RunDirectory]) -> list[str]:
     """What keeps it from being complete, and which runs were made with real packets, line by line."""
     interrupted = "Interrupted: some runs are partial or missing."
     lines = [interrupted] if any(one.interrupted for one in opened) else []
@@ -285,7 +225,7 @@ def left(opened: list[Results]) -> list[str]:
     return lines + endings.in_lab(runs) + python + [line for run in runs if (line := endings.told(run))]
 
 
-def experiment_data(one: Results) -> ExperimentData:
+def experiment_data(one: RunDirectory) -> ExperimentData:
     """What stands in the strip at the top."""
     made, timing = one.manifest, one.timing
     return {
@@ -303,7 +243,7 @@ def experiment_data(one: Results) -> ExperimentData:
     }
 
 
-def runs_data(opened: list[Results]) -> Iterator[RunData]:
+def runs_data(opened: Sequence[RunDirectory]) -> Iterator[RunData]:
     """Each run's numbers. Of runs that differ only in their seed, the first has the distributions of all of them."""
     speed, undrawn = speeds(opened), left_out(opened)
     labelled = named(opened)
@@ -358,7 +298,7 @@ def size_option(n: int) -> str:
     return f"{number}{unit}"
 
 
-def left_out(opened: list[Results]) -> set[Path]:
+def left_out(opened: Sequence[RunDirectory]) -> set[Path]:
     """Directories of runs that no chart draws: ablations, which only test the claims."""
     lacking = [(run, claims.only_lacking(one)) for one in opened for run in one.runs]
     return {run.path for run, variants in lacking if variant_of(run.params, run.label) in variants}
@@ -415,7 +355,7 @@ def curves(members: list[Run]) -> Curves:
     }
 
 
-def speeds(opened: list[Results]) -> dict[Path, float | None]:
+def speeds(opened: Sequence[RunDirectory]) -> dict[Path, float | None]:
     """Packet-hops a second of each run's directory."""
     found: dict[Path, float | None] = {}
     for one in opened:

@@ -9,8 +9,8 @@ import contextlib
 
 from backwater._core import InputError
 from backwater.runs import explain
+from backwater.runs.directory import RunDirectory
 from backwater.runs.explain import Explained
-from backwater.runs.results import Results
 from backwater.runs.run import Run
 from backwater.show import report
 from backwater.show.answer import Entry, Measurement
@@ -27,7 +27,7 @@ FLOWS = 1_000
 """Most flows of a tail that are followed, the slowest ones: each takes some hundred bytes of the page."""
 
 
-def explained(done: Results) -> list[Explained]:
+def explained(done: RunDirectory) -> list[Explained]:
     """Explains the tail that the report's first sentence compares: of the variant with the longest, and of the best.
 
     A run is left out if it would cost too much. It is left out too if this version does not make the same run again.
@@ -51,7 +51,7 @@ def explained(done: Results) -> list[Explained]:
     return told
 
 
-def budget(done: Results) -> float:
+def budget(done: RunDirectory) -> float:
     """Packet-hops that it may cost."""
     simulated = sum(run.summary.get("packet_hops", 0) for run in done.runs)
     return min(HOPS_MAX, SHARE * (simulated + REPORT_HOPS))

@@ -15,7 +15,8 @@ from backwater.common.arrays import pa
 from backwater.common.extras import library
 from backwater.common.signals import Stop
 from backwater.common.values import Swept, Table
-from backwater.experiment import Experiment, Results
+from backwater.experiment import Experiment
+from backwater.show.results import Results
 from backwater.tuning import ranges
 
 WORST = 1e300

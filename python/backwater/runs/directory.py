@@ -31,8 +31,11 @@ CLAIMS = "claims.json"
 SUMMARY = "summary.parquet"
 
 
-class Results(Runs):
-    """The runs of one experiment, read from its directory `path`."""
+class RunDirectory(Runs):
+    """The runs of one experiment, read from its directory `path`. `backwater.Results` judges and draws them as well."""
+
+    keeper: object = None
+    """Keeps a temporary directory alive, as long as this or any of the runs."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -45,7 +48,7 @@ class Results(Runs):
     def _read(self) -> None:
         self.manifest = read_manifest(self.path / MANIFEST)
         self.__dict__.pop("coordinates", None)
-        self.runs = [Run(entry.label, self.path / entry.dir, entry) for entry in self.manifest.runs]
+        self.runs = [Run(entry.label, self.path / entry.dir, entry, keeps=self.keeper) for entry in self.manifest.runs]
 
     @property
     def name(self) -> str:
@@ -67,16 +70,6 @@ class Results(Runs):
         """Whether the experiment was stopped before all its runs had ended."""
         interrupted = self.manifest.interrupted
         return not self.complete if interrupted is None else interrupted
-
-    @cached_property
-    def answer(self) -> list[str]:
-        """The sentences that the report begins with. This class judges nothing, so there are none."""
-        return []
-
-    @cached_property
-    def claims(self) -> list[Claim]:
-        """The claims, as `judged`."""
-        return self.judged
 
     @property
     def judged(self) -> list[Claim]:
