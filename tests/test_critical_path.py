@@ -10,6 +10,7 @@ import pytest
 
 import backwater
 from backwater import InputError
+from backwater.runs import explain
 from backwater.runs.critical import CriticalPath
 from backwater.runs.run import Run
 from conftest import Cli
@@ -124,6 +125,15 @@ def test_what_there_is_not_is_refused(shared: backwater.Results, cli: Cli, optio
     said = cli("explain", shared.path, "--run", "BFC", *options)
     assert said.returncode == 2
     assert says in said.stderr
+
+
+def test_errors_from_python_speak_of_arguments(shared: backwater.Results, results: backwater.Results) -> None:
+    with pytest.raises(InputError, match=r"^job = 'storage': expected one of ring"):
+        shared.run("BFC").critical_path(0, "storage")
+    with pytest.raises(InputError, match=r"^job = '': expected one of ring"):
+        shared.run("BFC").slowest_iteration("")
+    with pytest.raises(InputError, match=r"^flow_class = 'mail': expected one of "):
+        explain.slowest(results.run("BFC").table("flows"), flow_class="mail")
 
 
 def test_a_run_without_jobs_has_no_iterations(results: backwater.Results) -> None:

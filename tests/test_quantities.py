@@ -9,10 +9,10 @@ import pytest
 
 import backwater
 from backwater import InputError
+from backwater.cli.explain import size_of
 from backwater.common.quantities import BINARY_SIZES, RATES, SIZES, TIMES, as_number, in_largest, whole
 from backwater.hpcc.units import resolved, toml_rate, toml_size, toml_time
 from backwater.runs.events import time_ps
-from backwater.runs.explain import size_of
 
 
 @pytest.mark.parametrize(

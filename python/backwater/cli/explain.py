@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 
 import typer
 
@@ -14,45 +14,29 @@ from backwater.cli.later import when_used
 from backwater.cli.options import Force, Json, check_file, percentile, whole
 from backwater.common import signals, suggest
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from backwater.runs.critical import CriticalPath
+    from backwater.runs.explain import Explained
+    from backwater.runs.run import Run
+
 with when_used():
     from backwater.cli import printing, terminal
     from backwater.common import quantities
-    from backwater.runs import critical, events, kept, run
+    from backwater.runs import critical, events, kept
     from backwater.runs import explain as explaining
-    from backwater.show import answer, results
     from backwater.show import critical as critical_text
-    from backwater.show import explained as explained_page
+    from backwater.show import explained as explained_text
+    from backwater.show import results
 
 
 WHICH, KEPT = "Which flows", "Where files go"
 FLOWS = 2**32 - 1
 """Largest number of a flow."""
 SLOWEST = "slowest"
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Which flows of each run to explain: some by number, or the tail of a class and a range of sizes."""
-
-    flows: list[int]
-    flow_class: str | None
-    above: int
-    below: int | None
-    percentile: float
-
-    def explained(self, run: run.Run) -> explaining.Explained:
-        """Runs `run` again and follows these flows."""
-        table, tail = run.table("flows"), None
-        if self.flows:
-            chosen = explaining.numbered(table, self.flows)
-        else:
-            tail, chosen = explaining.tail_of(
-                table, flow_class=self.flow_class, above=self.above, below=self.below, percentile=self.percentile
-            )
-        with terminal.progress_of(
-            f"{run.label}: again, with {quantities.some(chosen.num_rows, 'flow')} followed"
-        ) as progress:
-            return run.explain_flows(chosen, tail=tail, progress=progress)
+WORST = 3
+"""Flows or steps that are printed one by one."""
 
 
 def iteration_number(text: str) -> str:
@@ -167,10 +151,7 @@ def explain(
         backwater explain runs/job --run BFC --iteration slowest --page
     """
     opened = results.Results(run)
-    runs = [one for name in names for one in opened.select(name)] if names else opened.runs
-    if len(runs) != 1 and not names:
-        there = suggest.expected("", [one.label for one in runs])
-        raise _core.InputError(f"{run}: {len(runs)} runs: name some with --run; {there}")
+    runs = chosen(opened, names)
     if flow and (worst or flow_class or below or above):
         raise _core.InputError("--flow: names flows; --worst, --class, --below and --above choose them: not both")
     if out_file is not None:
@@ -179,101 +160,151 @@ def explain(
         check_file("--out", out_file, force=force)
     if iteration is not None and (flow or below or above):
         raise _core.InputError("--iteration: not together with --flow, --below or --above, for flows")
-    least = 0 if above is None else explaining.size_of(above, "--above")
-    most = None if below is None else explaining.size_of(below, "--below")
-    asked = Asked(flow or [], flow_class, least, most, tail)
+    least = 0 if above is None else size_of(above, "--above")
+    most = None if below is None else size_of(below, "--below")
     if page:
         opened.verify()
         kept.check(run)
-    if iteration is not None:
-        explain_iterations(runs, iteration, flow_class, worst or 3, out_file, run if page else None, as_json)
-        return
-    done = []
-    with printing.quietly(as_json):
-        for one in runs:
-            explained = asked.explained(one)
-            done.append(explained)
-            if not as_json:
-                tell(explained, one, worst or 3)
-        if out_file is not None:
-            explaining.write(done[0], out_file)
-        if page:
-            store(run, done)
-    if as_json:
-        printing.print_json(explained_page.as_json(done, summary=not flow))
+    give = Given(opened, runs, out_file, page, as_json)
+    if iteration is None:
+        give.answer(Flows(explaining.Asked(flow or [], flow_class, least, most, tail), worst or WORST))
+    else:
+        give.answer(Iteration(iteration, flow_class, worst or WORST))
 
 
-def store(place: Path, found: Sequence[explaining.Explained | critical.CriticalPath]) -> None:
-    """Stores explanations in a run directory, and writes its report again."""
-    kept.keep(place, found)
-    left = f"the explanation is stored in {place}; `backwater report {place}` writes the report"
-    with signals.during(None, lambda: left):
-        made = results.Results(place).report(formats=())
-    terminal.say(f"Report: {made}")
+def chosen(opened: results.Results, names: Sequence[str] | None) -> Sequence[Run]:
+    """Returns the runs with these names, or else the only run."""
+    if names:
+        return [one for name in names for one in opened.select(name)]
+    if len(opened) != 1:
+        there = suggest.expected("", [one.label for one in opened])
+        raise _core.InputError(f"{opened.path}: {len(opened)} runs: name some with --run; {there}")
+    return opened.runs
 
 
-def tell(explained: explaining.Explained, run: run.Run, worst: int) -> None:
-    """Prints flows of a run one by one, and a tail as a whole."""
-    terminal.say(f"{run.label}: the same run (digest {run.digest[:16]})")
-    if explained.tail is not None:
-        terminal.answer(explained_page.told(explained))
-        terminal.out.print(explained_page.cause_table(explained, f"{run.label}: where these flows spent their time"))
-    numbers = explained.flows["flow"].to_pylist()
-    for one in numbers if explained.tail is None else numbers[:worst]:
-        for line in explained_page.flow_lines(explained, one):
-            terminal.answer(line)
+def size_of(text: str, option: str) -> int:
+    """Reads `3KB` or `2 MiB` as bytes."""
+    size = quantities.whole(text, quantities.SIZES | quantities.BINARY_SIZES)
+    if size is None or size >= 2**63:
+        raise _core.InputError(f"{option} {text}: expected a size such as 3KB or 1 MiB")
+    return size
 
 
-def explain_iterations(
-    runs: list[run.Run],
-    which: str,
-    job: str | None,
-    worst: int,
-    out_file: Path | None,
-    page_of: Path | None,
-    as_json: bool,
-) -> None:
-    """Prints the critical path of an iteration of each run: its causes, and its longest steps.
+@dataclass(frozen=True)
+class Flows:
+    """Asks where flows spent their time."""
 
-    The paths are stored in the run directory `page_of`, if one is named.
-    """
-    done = []
-    with printing.quietly(as_json):
-        for one in runs:
-            number = one.slowest_iteration(job) if which == SLOWEST else int(which)
-            with terminal.progress_of(f"{one.label}: again, with the critical path followed") as progress:
-                path = one.critical_path(number, job, progress=progress)
-            done.append(path)
-            if not as_json:
-                tell_path(path)
-                for step in critical_text.longest(path, worst):
-                    for line in critical_text.step_lines(path, step):
-                        terminal.answer(line)
-        if not as_json:
-            for line in compared(done, runs):
-                terminal.answer(line)
-        if out_file is not None:
-            critical.write(done[0], out_file)
-        if page_of is not None:
-            store(page_of, done)
-    if as_json:
-        printing.print_json([critical_text.as_json(path) for path in done])
+    asked: explaining.Asked
+    worst: int
+    """Flows of a tail that are printed one by one."""
 
+    def of(self, run: Run) -> Explained:
+        """Runs a run again and follows the flows."""
+        table, wanted = run.table("flows"), self.asked.flow_class
+        if wanted is not None and wanted not in (there := explaining.classes(table)):
+            raise _core.InputError(f"--class {wanted}: expected one of {', '.join(there)}")
+        tail, flows = self.asked.of(table)
+        what = f"{run.label}: again, with {quantities.some(flows.num_rows, 'flow')} followed"
+        with terminal.progress_of(what) as progress:
+            return run.explain_flows(flows, tail=tail, progress=progress)
 
-def compared(paths: list[critical.CriticalPath], runs: list[run.Run]) -> list[str]:
-    """Returns how the same iteration differs between runs; nothing if these are different iterations."""
-    iterations = {(path.job, path.iteration) for path in paths}
-    if len(iterations) > 1:
+    def lines(self, found: Explained) -> list[str | Table]:
+        return explained_text.lines(found, self.worst)
+
+    def together(self, found: Sequence[Explained], runs: Sequence[Run]) -> list[str]:
         return []
-    job, number = iterations.pop()
-    times = {path.label: critical_text.causes_of(path) for path in paths}
-    ideal = frozenset(one.label for one in runs if answer.is_ideal(one.scheme))
-    return critical_text.compared(f"Iteration {number} of {job}", times, ideal)
+
+    def write(self, found: Explained, file: Path) -> None:
+        explaining.write(found, file)
+
+    def as_json(self, found: Sequence[Explained]) -> object:
+        return explained_text.as_json(found, summary=not self.asked.numbers)
 
 
-def tell_path(path: critical.CriticalPath) -> None:
-    """Prints how long an iteration took, and on what."""
-    terminal.say(f"{path.label}: the same run (digest {path.digest[:16]})")
-    terminal.answer(critical_text.told(path))
-    title = f"{path.label}: where iteration {path.iteration} of {path.job} spent its time"
-    terminal.out.print(critical_text.cause_table(path, title))
+@dataclass(frozen=True)
+class Iteration:
+    """Asks for the critical path of an iteration."""
+
+    which: str
+    """A number, or `slowest`."""
+    job: str | None
+    worst: int
+    """Steps that are printed one by one, the longest."""
+
+    def of(self, run: Run) -> CriticalPath:
+        """Runs a run again and follows the messages on the path."""
+        jobs = list(critical.jobs_of(run.scenario))
+        if not jobs:
+            raise _core.InputError("--iteration: the run has no job: expected a workload of kind job or collective")
+        if self.job is None and len(jobs) > 1:
+            raise _core.InputError(f"--iteration: {len(jobs)} jobs: name one of {', '.join(jobs)} with --class")
+        if self.job is not None and self.job not in jobs:
+            raise _core.InputError(f"--class {self.job}: expected a job: {', '.join(jobs)}")
+        number = run.slowest_iteration(self.job) if self.which == SLOWEST else int(self.which)
+        with terminal.progress_of(f"{run.label}: again, with the critical path followed") as progress:
+            return run.critical_path(number, self.job, progress=progress)
+
+    def lines(self, found: CriticalPath) -> list[str | Table]:
+        return critical_text.lines(found, self.worst)
+
+    def together(self, found: Sequence[CriticalPath], runs: Sequence[Run]) -> list[str]:
+        return critical_text.compared_runs(found, runs)
+
+    def write(self, found: CriticalPath, file: Path) -> None:
+        critical.write(found, file)
+
+    def as_json(self, found: Sequence[CriticalPath]) -> object:
+        return [critical_text.as_json(path) for path in found]
+
+
+Found = TypeVar("Found", "Explained", "CriticalPath")
+
+
+class Question(Protocol[Found]):
+    """What is asked of each run, and how its answer is told."""
+
+    def of(self, run: Run) -> Found: ...
+    def lines(self, found: Found) -> list[str | Table]: ...
+    def together(self, found: Sequence[Found], runs: Sequence[Run]) -> list[str]: ...
+    def write(self, found: Found, file: Path) -> None: ...
+    def as_json(self, found: Sequence[Found]) -> object: ...
+
+
+@dataclass(frozen=True)
+class Given:
+    """The runs that are asked, and where the answers go."""
+
+    opened: results.Results
+    runs: Sequence[Run]
+    out_file: Path | None
+    page: bool
+    as_json: bool
+
+    def answer(self, question: Question[Found]) -> None:
+        """Asks each run, and prints, writes and stores what it answers."""
+        found = []
+        with printing.quietly(self.as_json):
+            for run in self.runs:
+                found.append(question.of(run))
+                terminal.say(f"{run.label}: the same run (digest {run.digest[:16]})")
+                self._print(question.lines(found[-1]))
+            self._print(question.together(found, self.runs))
+            if self.out_file is not None:
+                question.write(found[0], self.out_file)
+            if self.page:
+                self._store(found)
+        if self.as_json:
+            printing.print_json(question.as_json(found))
+
+    def _print(self, lines: Sequence[str | Table]) -> None:
+        for line in () if self.as_json else lines:
+            terminal.answer(line) if isinstance(line, str) else terminal.out.print(line)
+
+    def _store(self, found: Sequence[Explained | CriticalPath]) -> None:
+        """Stores the answers in the run directory, and writes its report again."""
+        place = self.opened.path
+        self.opened.store(found)
+        left = f"the explanation is stored in {place}; `backwater report {place}` writes the report"
+        with signals.during(None, lambda: left):
+            made = self.opened.report(formats=())
+        terminal.say(f"Report: {made}")

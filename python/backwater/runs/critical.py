@@ -281,19 +281,24 @@ def job_of(scenario: Scenario, name: str | None) -> tuple[int, str]:
     # Errors
     `InputError` where it is not known which.
     """
-    jobs = {
+    jobs = jobs_of(scenario)
+    if not jobs:
+        raise _core.InputError("the run has no job: expected a workload of kind job or collective")
+    if name is None and len(jobs) > 1:
+        raise _core.InputError(f"job = None: the run has {len(jobs)} jobs: expected one of {', '.join(jobs)}")
+    name = next(iter(jobs)) if name is None else name
+    if name not in jobs:
+        raise _core.InputError(f"job = {name!r}: expected one of {', '.join(jobs)}")
+    return jobs[name], name
+
+
+def jobs_of(scenario: Scenario) -> dict[str, int]:
+    """Returns the classes of jobs, each with its number among the workloads."""
+    return {
         str(workload["class"]): number
         for number, workload in enumerate(scenario["workload"])
         if workload["kind"] in ("collective", "job")
     }
-    if not jobs:
-        raise _core.InputError("--iteration: the run has no job: expected a workload of kind job or collective")
-    if name is None and len(jobs) > 1:
-        raise _core.InputError(f"--iteration: {len(jobs)} jobs: name one of {', '.join(jobs)} with --class")
-    name = name or next(iter(jobs))
-    if name not in jobs:
-        raise _core.InputError(f"--class {name}: expected a job: {', '.join(jobs)}")
-    return jobs[name], name
 
 
 def write(path: CriticalPath, file: Path) -> None:

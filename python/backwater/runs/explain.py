@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from backwater import _core
 from backwater.common import disk
 from backwater.common.arrays import np, pa, pc
-from backwater.common.quantities import BINARY_SIZES, SIZES
-from backwater.common.quantities import whole as whole_number
 from backwater.runs import tables
 
 if TYPE_CHECKING:
@@ -87,6 +85,29 @@ class Tail:
     """Number of such flows. If it is larger than the number of explained flows, those are the slowest."""
     slowdown: float
     """Slowdown of the fastest of them."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which flows of a run to explain: those with these numbers, or the tail of a class and a range of sizes."""
+
+    numbers: Sequence[int] = ()
+    flow_class: str | None = None
+    above: int = 0
+    below: int | None = None
+    percentile: float = 99.0
+
+    def of(self, flows: pa.Table) -> tuple[Tail | None, pa.Table]:
+        """Returns the tail, and the rows of the table `flows`. There is no tail of flows that are named by number.
+
+        # Errors
+        `InputError` if there is no such flow.
+        """
+        if self.numbers:
+            return None, numbered(flows, self.numbers)
+        return tail_of(
+            flows, flow_class=self.flow_class, above=self.above, below=self.below, percentile=self.percentile
+        )
 
 
 @dataclass(frozen=True)
@@ -187,6 +208,12 @@ def last_hops(waits: pa.Table) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return hop.astype(np.int64) == ends
 
 
+def classes(flows: pa.Table) -> list[str]:
+    """Returns the classes of the table `flows`."""
+    found: list[str] = flows["class"].unique().to_pylist()
+    return found
+
+
 def slowest(
     flows: pa.Table,
     *,
@@ -203,9 +230,8 @@ def slowest(
     # Errors
     `InputError` if there is no such flow.
     """
-    classes = flows["class"].unique().to_pylist()
-    if flow_class is not None and flow_class not in classes:
-        raise _core.InputError(f"--class {flow_class}: expected one of {', '.join(classes)}")
+    if flow_class is not None and flow_class not in (there := classes(flows)):
+        raise _core.InputError(f"flow_class = {flow_class!r}: expected one of {', '.join(there)}")
     chosen = pc.and_(pc.equal(flows["counted"], 1), pc.is_valid(flows["slowdown"]))
     chosen = pc.and_(chosen, pc.greater(flows["size_bytes"], above))
     if flow_class is not None:
@@ -314,18 +340,6 @@ def receivers_of(waits: pa.Table, everything: pa.Table) -> dict[int, str]:
         pc.is_in(everything["flow"], waits["sake"].drop_null().cast(everything["flow"].type).unique())
     )
     return dict(zip(sakes["flow"].to_pylist(), sakes["dst"].to_pylist(), strict=True))
-
-
-def size_of(text: str, option: str) -> int:
-    """Returns the bytes of `3KB` or `2 MiB`.
-
-    # Errors
-    `InputError` where it is no size.
-    """
-    size = whole_number(text, SIZES | BINARY_SIZES)
-    if size is None or size >= 2**63:
-        raise _core.InputError(f"{option} {text}: expected a size such as 3KB or 1 MiB")
-    return size
 
 
 def write(explained: Explained, place: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,8 @@ from rich.table import Table
 from backwater.common import quantities
 from backwater.common.quantities import some, tenths
 from backwater.runs.critical import CROSSES, CriticalPath, PathCause, Step
-from backwater.show import explained
+from backwater.runs.run import Run
+from backwater.show import answer, explained
 from backwater.show.explained import PLACES, ROWS, us
 
 OWN = {
@@ -74,6 +75,13 @@ def told(path: CriticalPath) -> str:
     rest = path.span_ps - crosses - computes - turns
     shares += [f"{tenths(rest / path.span_ps)} hosts and acknowledgements"] if rest else []
     return f"Iteration {path.iteration} of {path.job} took {us(path.span_ps)}. Its critical path: {'; '.join(shares)}."
+
+
+def lines(path: CriticalPath, worst: int) -> list[str | Table]:
+    """Returns how long an iteration took and on what, a table of the causes, and its longest steps."""
+    table = cause_table(path, f"{path.label}: where iteration {path.iteration} of {path.job} spent its time")
+    steps = [line for step in longest(path, worst) for line in step_lines(path, step)]
+    return [told(path), table, *steps]
 
 
 def cause_table(path: CriticalPath, title: str) -> Table:
@@ -164,6 +172,17 @@ def compared(what: str, runs: Mapping[str, Causes], ideal: frozenset[str] = froz
         f"{what} takes least time under {best}: {quantities.span(times[best])}.",
         *(difference(name, runs[best], runs[name]) for name in others),
     ]
+
+
+def compared_runs(paths: Sequence[CriticalPath], runs: Sequence[Run]) -> list[str]:
+    """Returns how the same iteration differs between runs; nothing if these are different iterations."""
+    iterations = {(path.job, path.iteration) for path in paths}
+    if len(iterations) != 1:
+        return []
+    job, number = iterations.pop()
+    times = {path.label: causes_of(path) for path in paths}
+    ideal = frozenset(run.label for run in runs if answer.is_ideal(run.scheme))
+    return compared(f"Iteration {number} of {job}", times, ideal)
 
 
 def difference(name: str, best: Causes, other: Causes) -> str:

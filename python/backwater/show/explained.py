@@ -154,6 +154,16 @@ KINDS = {
 """Causes of the parts of a flow's time, in the fewest words."""
 
 
+def lines(explained: Explained, worst: int) -> list[str | Table]:
+    """Returns a tail as a sentence, a table of its causes and its slowest flows; of named flows a tree for each."""
+    numbers = explained.flows["flow"].to_pylist()
+    if explained.tail is None:
+        return [line for number in numbers for line in flow_lines(explained, number)]
+    table = cause_table(explained, f"{explained.label}: where these flows spent their time")
+    slowest = [line for number in numbers[:worst] for line in flow_lines(explained, number)]
+    return [told(explained), table, *slowest]
+
+
 def cause_table(explained: Explained, title: str) -> Table:
     """Returns a table of the causes of all explained flows, by place, the largest first."""
     table = Table(title=title, title_justify="left", title_style="bold")
