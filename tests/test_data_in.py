@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -232,6 +233,35 @@ def test_hosts_of_a_graph_are_marked_or_named_or_ends() -> None:
         topology.from_networkx(directed, rate=1e10, delay=1e-6)
 
 
+def test_a_topology_becomes_a_graph_without_a_scenario() -> None:
+    networkx = pytest.importorskip("networkx")
+    resolved = Experiment.of(NET, TRAFFIC, duration=units.us).scenarios["bfc"]
+    assert networkx.utils.graphs_equal(topology.to_networkx(NET), topology.to_networkx(resolved))
+    edges = topology.from_edges([("a", "s"), ("b", "s")], rate=units.Gbps, delay=units.us)
+    assert topology.from_networkx(topology.to_networkx(edges)) == edges
+    with pytest.raises(InputError, match=r"to_networkx: Experiment: expected a topology, or a scenario such as"):
+        topology.to_networkx(Experiment.of(NET, TRAFFIC, duration=units.us))
+    with pytest.raises(InputError, match=r"the topology:1: topology\.kind = \"ring\": expected one of"):
+        topology.to_networkx({"kind": "ring"})
+
+
+def test_what_is_no_graph_is_refused() -> None:
+    networkx = pytest.importorskip("networkx")
+    with pytest.raises(InputError, match="from_networkx: dict: expected a graph of networkx"):
+        topology.from_networkx({"a": ["b"]}, rate=units.Gbps, delay=units.us)
+    with pytest.raises(InputError, match=r"edges\[0\] = \('a', 'b'\) has no delay: expected delay= or an attr"):
+        topology.from_networkx(networkx.Graph([("a", "b")]), rate=units.Gbps)
+
+
+def test_a_ratio_of_quantities_is_exact() -> None:
+    assert int(10 * units.us / units.ns) == 10_000
+    assert int(3 * units.ms / units.us) == 3_000
+    assert units.GiB / units.KiB == 2**20
+    assert 0.5 * units.ps / units.ps == 0.5
+    with pytest.raises(TypeError):
+        units.us / units.KB
+
+
 def test_edges_may_be_an_array() -> None:
     edges = np.array([[0, 9], [1, 9], [2, 9]])
     assert topology.from_edges(edges, rate=np.int64(10**9), delay=1e-6)["links"][0]["rate"] == "1 Gbps"
@@ -242,7 +272,7 @@ def test_edges_may_be_an_array() -> None:
         ({"edges": [(0, 1, 2)]}, r"edges\[0\] = \(0, 1, 2\): expected two nodes"),
         ({"edges": [(0, 1), ("0", 1)]}, "two nodes are called '0'"),
         ({"rate": [1e9]}, "rate has 1 values: expected one, or one for each of 3 edges"),
-        ({"rate": [1e9, None, 1e9]}, r"edges\[1\] has no rate"),
+        ({"rate": [1e9, None, 1e9]}, r"edges\[1\] = \(1, 9\) has no rate"),
         ({"hosts": [7]}, "hosts: 7 is in no edge"),
     ):
         with pytest.raises(InputError, match=told):
@@ -288,6 +318,11 @@ def test_a_wrong_flow_is_refused(flow: tuple[Any, ...], told: str) -> None:
         workload.flows([(0, 0, 1, 1000), flow])
 
 
+def test_no_flows_are_refused() -> None:
+    with pytest.raises(InputError, match="flows: there are none: expected at least one"):
+        workload.flows([])
+
+
 def test_numbers_of_hosts_may_stand_for_names() -> None:
     assert workload.flows([(0, 1, 0, 5)], hosts=["a", "b"])["rows"].splitlines()[1] == "0,b,a,5"
     with pytest.raises(InputError, match=r"flows\[0\]\.dst = 2: expected a number of a host, from 0 to 1"):
@@ -313,6 +348,8 @@ def test_sizes_of_samples_have_their_distribution() -> None:
     )
     for wrong, told in (
         ([], "no samples"),
+        ("abc", "from_samples: 'abc': expected sizes in bytes"),
+        ([{"size": 3}], "expected sizes in bytes"),
         ([0.5], "0.5: expected sizes of one byte and more"),
         ([np.inf], "inf: expected"),
     ):
@@ -344,11 +381,25 @@ def test_an_experiment_says_what_it_takes_and_whether_it_may_run(tmp_path: Path)
     assert isinstance(told, backwater.Estimate)
     assert [row.label for row in told.rows] == ["bfc", "dctcp"]
     assert told.rows[0].packet_hops > 0
-    one.check(tmp_path / "new")
-    assert not list(tmp_path.iterdir())
+    assert re.fullmatch(r"Estimate\(2 runs: \S+ m?s, \S+ MB, \d threads?\)", repr(told))
+    for place in ("new", "several/new/ones"):
+        one.check(tmp_path / place)
+        assert not list(tmp_path.iterdir()), "nothing is made"
     (tmp_path / "old").mkdir()
-    with pytest.raises(InputError, match="exists: expected another name, or force=True"):
-        one.check(tmp_path / "old")
+    one.check(tmp_path / "old")
+    (tmp_path / "old/notes.txt").touch()
+    with pytest.raises(InputError, match=r"old: holds files that are no run of ours; name another directory$"):
+        one.check(tmp_path / "old", force=True)
+    with pytest.raises(InputError, match=r"notes\.txt: exists and is not a directory; name another$"):
+        one.check(tmp_path / "old/notes.txt")
+    one.run(tmp_path / "run")
+    again = "run: holds a run already; name another directory, or replace it with force=True$"
+    for refused in (one.check, one.run, one.simulate):
+        with pytest.raises(InputError, match=again):
+            refused(tmp_path / "run")
+    one.check(tmp_path / "run", force=True)
+    with pytest.raises(InputError, match=r"^on = 'nowhere': expected dask://HOST:PORT, or one of slurm, "):
+        one.run(on="nowhere")
 
 
 def test_progress_is_told_to_a_function_and_to_a_watch(tmp_path: Path) -> None:

@@ -125,6 +125,29 @@ def test_a_figure_is_drawn_as_it_is_asked_for(results: Results, tmp_path: Path) 
         results.plot.slowdown(style="acm")
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            {"figsize": (3, 2)},
+            r"^figsize: no such option; did you mean size\? expected one of size, style, variants, log, ax",
+        ),
+        ({"logg": True}, r"^logg: no such option; did you mean log\?"),
+        ({"variants": []}, r"^variants = \[\]: expected one variant or more"),
+        ({"ax": 3}, r"^ax = 3: expected axes of Matplotlib"),
+        ({"ax": []}, r"^ax = \[\]: expected axes of Matplotlib"),
+        ({"flow_class": "p99"}, r"^flow_class = 'p99': expected one of background, incast"),
+    ],
+)
+def test_a_wrong_option_of_a_figure_is_refused(results: Results, options: dict, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        results.plot.slowdown(**options)
+
+
+def test_figures_say_shortly_what_they_are(results: Results) -> None:
+    assert repr(results.plot).startswith(f"Plots('{results.path}': slowdown-background, ")
+
+
 def test_a_figure_is_drawn_into_axes_of_yours(results: Results) -> None:
     figure, axes = pyplot.subplots(1, 3)
     assert results.plot.slowdown(ax=axes) == list(axes)

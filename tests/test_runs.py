@@ -108,10 +108,31 @@ def test_a_wrong_column_or_condition_is_refused(results: Results) -> None:
         results.flows(where="sizes > 3")
     with pytest.raises(InputError, match=r"where = '1; drop table flows'"):
         results.flows(where="1; drop table flows")
+    with pytest.raises(InputError, match=r"where = 'class::int < 3': .*Could not convert"):
+        results.flows(where="class::int < 3")
+    with pytest.raises(InputError, match=r"Could not convert"):
+        results.sql("select class::int from flows")
+    for empty in ("", " ", 3):
+        with pytest.raises(InputError, match=rf"where = {empty!r}: expected a condition in SQL, such as"):
+            results.flows(where=empty)
     with pytest.raises(InputError, match=r"Table with name flow does not exist(.|\n)*The tables are .*flows"):
         results.sql("select * from flow")
     with pytest.raises(InputError, match="no table 'flow'"):
         results.table("flow")
+
+
+def test_runs_may_be_named_where_a_table_is_read(results: Results) -> None:
+    assert results.flows(runs="BFC").equals(results["BFC"].flows())
+    assert results.slowdown(runs=["BFC"], where="seed = 1").num_rows == results["BFC"].slowdown("seed = 1").num_rows
+    both = results.flows(["slowdown"], runs=["DCTCP", "BFC"])
+    assert both["variant"].unique().to_pylist() == ["BFC", "DCTCP"], "runs stay in their order"
+    assert results.to_pandas("slowdown", runs="BFC").shape[0] == results["BFC"].slowdown().num_rows
+    with pytest.raises(InputError, match=r"no run 'HPCC'; expected one of BFC, DCTCP, BFC\.load=0\.3, "):
+        results.flows(runs="HPCC")
+    assert [run.label for run in results[["BFC"]]] == [run.label for run in results["BFC"]]
+    assert results[np.int64(1)] is results[1]
+    with pytest.raises(TypeError, match=r"1\.5: expected the name of runs, a list of names, a number or a slice"):
+        results[1.5]
 
 
 def test_a_query_reads_the_files_of_its_tables_only(results: Results, tmp_path: Path) -> None:
@@ -146,6 +167,9 @@ def test_columns_have_units_and_descriptions(results: Results) -> None:
     columns = {one["name"]: one for one in results.columns("flows")}
     assert list(columns)[:5] == HEAD
     assert columns["size_bytes"]["unit"] == "B"
+    fields = results.flows().schema
+    types = {one.name: "cat" if pa.types.is_dictionary(one.type) else str(one.type) for one in fields}
+    assert {name: one["type"] for name, one in columns.items()} == types
     assert columns["load"]["description"] == "the swept key background.load"
     assert all(one["description"] for one in columns.values())
     assert {one["name"] for one in results.columns("summary")} == set(results.table("summary").column_names)

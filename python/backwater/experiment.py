@@ -29,11 +29,11 @@ from backwater.execute.growing import Page
 from backwater.execute.making import Making, make
 from backwater.execute.progress import watching
 from backwater.execute.store import Store
-from backwater.runs import manifest
+from backwater.runs import manifest, writer
 from backwater.runs.capture import Wanted as Captured
 from backwater.runs.events import Wanted
 from backwater.scenario import experiments, plan, resolved
-from backwater.scenario.changes import changed, python_words
+from backwater.scenario.changes import changed, python_arguments, python_words
 from backwater.scenario.plan import Scenario
 from backwater.scenario.toml_text import toml_key, toml_value
 from backwater.scenario.units import Duration, spelled
@@ -287,18 +287,15 @@ class Experiment:
         return estimates.estimate(self.plan, threads)
 
     def check(self, out: str | os.PathLike[str] | None = None, *, force: bool = False) -> None:
-        """Checks what `run` would refuse before its first run: its directory `out`, as well.
+        """Checks that `run` may write the directory `out`. The scenario has been checked before. Nothing is written.
 
         # Errors
-        `InputError` if `out` exists or cannot be written.
+        `InputError` if `out` holds something else or cannot be written.
         """
         if out is None:
             return
-        place = Path(out)
-        if place.exists() and not force:
-            raise _core.InputError(f"{place}: exists: expected another name, or force=True")
-        with disk.errors(place), disk.scratch(place):
-            pass
+        with python_arguments():
+            writer.check(Path(out), self.scenarios, force=force)
 
     def deadlock(self, failures: str = "0", *, seconds: float = deadlock.SECONDS) -> dict[str, deadlock.Deadlock]:
         """Finds cycles of pauses in each network of `networks`, and the smallest set of turns to elide.
@@ -388,6 +385,8 @@ class Experiment:
         `events` says, by the label of a run, which of its single events to record, and to which file.
         """
         number = sweep.threads_of(threads)
+        if self.controls and on is not None:
+            raise _core.InputError(f"on = {on!r}: a control in Python runs on this machine: expected no cluster")
         if out is None:
             temporary = Path(tempfile.mkdtemp(prefix="backwater-"))
             disk.scratches.add(temporary)
@@ -410,9 +409,7 @@ class Experiment:
         if held is not None:
             held.check()
         making = self.making(Path(out), force=force, events=events, store=held)
-        if self.controls and on is not None:
-            raise _core.InputError(f"on = {on!r}: a control in Python runs on this machine: expected no cluster")
-        with connected(on) as cluster:
+        with python_arguments(), connected(on) as cluster:
             make([making], number, watch or sweep.Watch(), stop or Stop(), cluster)
         if making.place is None:
             raise KeyboardInterrupt

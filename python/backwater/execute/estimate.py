@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from time import perf_counter, sleep
 
+from backwater.common.quantities import size, some, span
 from backwater.execute import memory, sweep
 from backwater.execute.job import Job, jobs_of, start
 from backwater.runs.manifest import without_seed
@@ -36,15 +37,24 @@ class Row:
     wall_s: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """The estimate of a plan. Runs side by side share the time, and their memory adds up, with that of the program."""
 
     rows: list[Row]
+    """One for each run, with all its seeds."""
     threads: int
+    """Runs at a time."""
     hops_per_s: float
+    """Packet-hops per second of one run."""
     wall_s: float
+    """Time of all runs and of the report."""
     memory_mb: float
+    """Memory in all."""
+
+    def __repr__(self) -> str:
+        runs = some(sum(row.seeds for row in self.rows), "run")
+        return f"Estimate({runs}: {span(self.wall_s)}, {size(self.memory_mb * 1e6)}, {some(self.threads, 'thread')})"
 
 
 def estimate(plan: Plan, threads: int | None = None) -> Estimate:

@@ -30,6 +30,7 @@ from backwater.judge.statistics import NoData
 from backwater.plan.bcc import Plan, whole
 from backwater.plan.shown import titled
 from backwater.runs.run import Run
+from backwater.runs.writer import opened
 from backwater.show.results import Results
 
 LOADS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -160,6 +161,8 @@ def run(
     `InputError` where the plan cannot be simulated, or the directory exists or cannot be written.
     """
     refuse(made, flows, loads)
+    if keep is not None and (standing := opened(keep)) is not None and not standing.interrupted:
+        raise InputError(f"--keep {keep}: holds a run already; name another directory")
     with disk.scratch() as place:
         file = place / "bcc.toml"
         file.write_text(scenario(made, flows, loads), encoding="utf-8")

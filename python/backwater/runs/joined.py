@@ -73,11 +73,17 @@ class Runs(Sequence[Run]):
     @overload
     def __getitem__(self, which: int) -> Run: ...
     @overload
-    def __getitem__(self, which: str | slice) -> Runs: ...
-    def __getitem__(self, which: int | str | slice) -> Run | Runs:
-        if isinstance(which, int):
-            return self.runs[which]
-        return self.select(which) if isinstance(which, str) else Runs(self.runs[which], self.path)
+    def __getitem__(self, which: str | slice | list[str]) -> Runs: ...
+    def __getitem__(self, which: int | str | slice | list[str]) -> Run | Runs:
+        if isinstance(which, str):
+            return self.select(which)
+        if isinstance(which, list):
+            return self._some(which)
+        if isinstance(which, slice):
+            return Runs(self.runs[which], self.path)
+        if not hasattr(which, "__index__"):
+            raise TypeError(f"{which!r}: expected the name of runs, a list of names, a number or a slice")
+        return self.runs[which]
 
     def run(self, name: str | None = None) -> Run:
         """Returns the only run, or the only one with this label, variant or point.
@@ -103,7 +109,7 @@ class Runs(Sequence[Run]):
         """
         found = self.runs if name is None else self._named(name)
         if not found:
-            names = dict.fromkeys(run.label_without_seed for run in self.runs)
+            names = dict.fromkeys([*(run.variant for run in self.runs), *(run.label_without_seed for run in self.runs)])
             raise InputError(f"{self.path}: no run '{name}'; {suggest.expected(str(name), list(names))}")
         for key, wanted in at.items():
             here = Coordinates(found)
@@ -126,6 +132,15 @@ class Runs(Sequence[Run]):
         )
         return next((found for of in names if (found := [run for run in self.runs if of(run) == name])), [])
 
+    def _some(self, names: str | Sequence[str]) -> Runs:
+        """Returns the runs with one of these names, in their order.
+
+        # Errors
+        `InputError` if there is no run with one of them.
+        """
+        chosen = {run.label for name in ([names] if isinstance(names, str) else names) for run in self.select(name)}
+        return Runs([run for run in self.runs if run.label in chosen], self.path)
+
     @cached_property
     def coordinates(self) -> Coordinates:
         """Coordinates of these runs."""
@@ -142,19 +157,28 @@ class Runs(Sequence[Run]):
         # Errors
         `InputError` if there is no such table.
         """
-        schema = self.scan(table).schema
-        head = {one["name"]: one for one in self.coordinates.columns}
-        return [head.get(field.name) or tables.column_of(field) for field in schema]
+        return [tables.column_of(field) for field in self.scan(table).schema]
 
-    def scan(self, table: str, columns: Sequence[str] | None = None, where: str | None = None) -> pa.RecordBatchReader:
+    def scan(
+        self,
+        table: str,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        runs: str | Sequence[str] | None = None,
+    ) -> pa.RecordBatchReader:
         """Reads a table of these runs in batches, in memory that does not grow with its size.
 
         `columns` selects columns. The coordinates come first, unless `columns` names some of them. `where` is a
-        condition in SQL, such as `"size_bytes > 1e6 and scheme = 'bfc'"`. Neither reads what it leaves out.
+        condition in SQL, such as `"size_bytes > 1e6 and scheme = 'bfc'"`. `runs` names runs, as `results["bfc"]` does.
+        Nothing that they leave out is read.
 
         # Errors
-        `InputError` if there is no such table or column, if the condition is wrong, or if a file is damaged.
+        `InputError` if there is no such table, column or run, if the condition is wrong, or if a file is damaged.
         """
+        if runs is not None:
+            return self._some(runs).scan(table, columns, where)
+        if where is not None and (not isinstance(where, str) or not where.strip()):
+            raise InputError(f"where = {where!r}: expected a condition in SQL, such as 'slowdown > 2'")
         if table == summaries.TABLE:
             return self._summary(columns, where).to_reader()
         having = [run for run in self.runs if table in run.tables]
@@ -167,23 +191,34 @@ class Runs(Sequence[Run]):
         rows = rows_of(having, self.coordinates, table, schema, where)
         return pa.RecordBatchReader.from_batches(schema, rows)
 
-    def table(self, name: str, columns: Sequence[str] | None = None, where: str | None = None) -> pa.Table:
-        """Returns a table with the rows of all runs. `columns` and `where` are as for `scan`.
+    def table(
+        self,
+        name: str,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        runs: str | Sequence[str] | None = None,
+    ) -> pa.Table:
+        """Returns a table with the rows of all runs. `columns`, `where` and `runs` are as for `scan`.
 
         `summary` has one row for each run: its coordinates, and every number of its summary.
 
         # Errors
-        `InputError` if a run has no such table or column, if the condition is wrong, or if a file is damaged.
+        `InputError` if there is no such table, column or run, if the condition is wrong, or if a file is damaged.
         """
-        return self.scan(name, columns, where).read_all().unify_dictionaries()
+        return self.scan(name, columns, where, runs).read_all().unify_dictionaries()
 
-    def flows(self, columns: Sequence[str] | None = None, where: str | None = None) -> pa.Table:
-        """Returns the table `flows`: a row for each flow. `columns` and `where` are as for `scan`."""
-        return self.table("flows", columns, where)
+    def flows(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        runs: str | Sequence[str] | None = None,
+    ) -> pa.Table:
+        """Returns the table `flows`: a row for each flow. `columns`, `where` and `runs` are as for `scan`."""
+        return self.table("flows", columns, where, runs)
 
-    def slowdown(self, where: str | None = None) -> pa.Table:
+    def slowdown(self, where: str | None = None, runs: str | Sequence[str] | None = None) -> pa.Table:
         """Returns the table `slowdown`: a row for each run, class and size bin."""
-        return self.table("slowdown", None, where)
+        return self.table("slowdown", None, where, runs)
 
     def summary(self) -> pa.Table:
         """Returns every number of the summaries as a row: coordinates, `name`, `class`, `value` and `unit`.
@@ -255,7 +290,9 @@ class Runs(Sequence[Run]):
         with connected() as connection:
             connection.register("wide", wide)
             query = f"select {', '.join(quoted_name(field.name) for field in fields)} from wide where ({where})"
-            found = asked(connection, query, f"{self.path}: where = {where!r}").to_arrow_table()
+            what = f"{self.path}: where = {where!r}"
+            with refusing(what):
+                found = asked(connection, query, what).to_arrow_table()
         return found.cast(pa.schema(fields))
 
     def sql(self, query: str) -> pa.Table:
@@ -276,9 +313,8 @@ class Runs(Sequence[Run]):
                     continue
                 parts = [selected(run, self.coordinates, name) for run in self.runs if name in run.tables]
                 connection.execute(f"create view {quoted_name(name)} as " + " union all by name ".join(parts))
-            return asked(
-                connection, query, str(self.path), f"\nThe tables are {', '.join(self.tables)}."
-            ).to_arrow_table()
+            with refusing(str(self.path), f"\nThe tables are {', '.join(self.tables)}."):
+                return asked(connection, query, str(self.path)).to_arrow_table()
 
     def to_pandas(self, table: str = summaries.TABLE, **options: Any) -> pandas.DataFrame:
         """Returns a table as a pandas data frame. Options are those of `table`.
@@ -350,8 +386,9 @@ def filtered(
     """Yields the rows for which a condition in SQL holds."""
     names = ", ".join(quoted_name(name) for name in schema.names)
     parts = " union all by name ".join(selected(run, at, table) for run in having)
-    with connected() as connection:
-        found = asked(connection, f"select {names} from ({parts}) where ({where})", f"where = {where!r}")
+    what = f"where = {where!r}"
+    with connected() as connection, refusing(what):
+        found = asked(connection, f"select {names} from ({parts}) where ({where})", what)
         for batch in found.to_arrow_reader(ROWS):
             yield from pa.Table.from_batches([batch]).cast(schema).combine_chunks().to_batches()
 
@@ -385,16 +422,22 @@ def connected() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def asked(connection: duckdb.DuckDBPyConnection, query: str, what: str, hint: str = "") -> duckdb.DuckDBPyRelation:
-    """Runs a query. Raises `InputError` if DuckDB refuses it."""
+@contextmanager
+def refusing(what: str, hint: str = "") -> Iterator[None]:
+    """Turns what DuckDB refuses into `InputError`, be it before the first row or at a row. `hint` is on tables."""
     import duckdb
 
     try:
-        found = connection.sql(query)
+        yield
     except duckdb.CatalogException as error:
         raise InputError(f"{what}: {error}{hint}") from error
     except duckdb.Error as error:
         raise InputError(f"{what}: {error}") from error
+
+
+def asked(connection: duckdb.DuckDBPyConnection, query: str, what: str) -> duckdb.DuckDBPyRelation:
+    """Runs a query, within `refusing`."""
+    found = connection.sql(query)
     if found is None:
         raise InputError(f"{what}: expected a query that returns rows")
     return found

@@ -74,7 +74,7 @@ class Writer:
         self.out = out
         # Random, so that no file system stores it in less room than it reserves.
         self.room = os.urandom(RESERVE_BYTES + RESERVE_PER_RUN * len(wanted))
-        self.wanted = {label: digest_of_text(text_of(scenario)) for label, scenario in wanted.items()}
+        self.wanted = digests_of(wanted)
         with disk.errors(out):
             refuse(out)
         self.staging = Staging(out)
@@ -234,6 +234,27 @@ def refuse(out: Path) -> None:
         raise InputError(f"{out}: is the directory that this runs in, or above it; name one in it with --out")
     if out.is_dir() and not (out / MANIFEST).exists() and any(out.iterdir()):
         raise InputError(f"{out}: holds files that are no run of ours; name another directory with --out")
+
+
+def digests_of(wanted: dict[str, Scenario]) -> dict[str, str]:
+    """Returns the digest of each scenario, by label."""
+    return {label: digest_of_text(text_of(scenario)) for label, scenario in wanted.items()}
+
+
+def check(out: Path, wanted: dict[str, Scenario], *, force: bool = False) -> None:
+    """Refuses what `Writer` would refuse, and changes nothing.
+
+    # Errors
+    `InputError` where the directory holds something else, or cannot be made.
+    """
+    above = next(place for place in out.absolute().parents if place.exists())
+    with disk.errors(out):
+        refuse(out)
+        if not force:
+            refuse_standing(out, opened(out), digests_of(wanted))
+            refuse_left(out, opened(partial(out)), digests_of(wanted))
+        with disk.scratch(above / out.name):
+            pass
 
 
 def refuse_standing(out: Path, standing: RunDirectory | None, wanted: dict[str, str]) -> None:

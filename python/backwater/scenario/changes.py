@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -74,3 +75,24 @@ def python_words() -> Iterator[None]:
         again.place, again.file, again.key, again.value = given, error.file, error.key, error.value
         again.problem, again.run = error.problem, error.run
         raise again from None
+
+
+OPTIONS = ((" with --out", ""), ("with --force", "with force=True"))
+"""Options in errors about a directory, and what they are in Python."""
+
+
+@contextlib.contextmanager
+def python_arguments() -> Iterator[None]:
+    """Rewrites errors about options of the command line: they name the arguments of Python."""
+    try:
+        yield
+    except _core.InputError as error:
+        told = re.sub(r"^--on (.*?): ", r"on = '\1': ", str(error))
+        for option, argument in OPTIONS:
+            told = told.replace(option, argument)
+        if told == str(error):
+            raise
+        again = _core.InputError(told)
+        again.place, again.file, again.key, again.value = error.place, error.file, error.key, error.value
+        again.problem, again.run = error.problem, error.run
+        raise again from error.__cause__

@@ -46,7 +46,10 @@ def from_samples(samples: Any, *, at_most: int = AT_MOST) -> typed.PointsSizes:
     # Errors
     `InputError` if there is no sample, or one is below a byte or not finite.
     """
-    values = np.sort(np.asarray(samples, dtype=float).ravel())
+    try:
+        values = np.sort(np.asarray(samples, dtype=float).ravel())
+    except (TypeError, ValueError):
+        raise InputError(f"from_samples: {samples!r:.60}: expected sizes in bytes, as a list or an array") from None
     if len(values) == 0:
         raise InputError("from_samples: no samples: expected one size at least")
     wrong = values[~np.isfinite(values) | (values < 1)]

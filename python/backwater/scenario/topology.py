@@ -15,9 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from backwater import _core
 from backwater._core import InputError
 from backwater.common.extras import library
-from backwater.scenario import typed
+from backwater.scenario import plan, typed
 from backwater.scenario.builders import (
     chain,
     dumbbell,
@@ -28,10 +29,13 @@ from backwater.scenario.builders import (
     two_clos,
 )
 from backwater.scenario.network import read
+from backwater.scenario.toml_text import toml_key, toml_value
 from backwater.scenario.units import BitsPerSec, Duration, Quantity, spelled
 
 if TYPE_CHECKING:
     import networkx
+
+    from backwater.scenario.typed import Scenario
 
 __all__ = [
     "chain",
@@ -45,6 +49,13 @@ __all__ = [
     "to_networkx",
     "two_clos",
 ]
+
+IDLE: Mapping[str, Any] = {
+    "scheme": "bfc",
+    "workload": [{"kind": "background", "sizes": {"fixed": "1 KB"}, "load": 0.1, "load_of": "receivers"}],
+    "run": {"duration": "1 us"},
+}
+"""The rest of a scenario of which only the network matters."""
 
 
 def from_networkx(
@@ -61,8 +72,11 @@ def from_networkx(
     `delay` of this call. Numbers are bit/s and seconds.
 
     # Errors
-    `InputError` if an edge has no rate or delay, if two nodes have the same name, or if the graph is directed one way.
+    `InputError` if it is no graph of networkx, if an edge has no rate or delay, if two nodes have the same name, or if
+    the graph is directed one way.
     """
+    if not hasattr(network, "is_directed"):
+        raise InputError(f"from_networkx: {type(network).__name__}: expected a graph of networkx")
     if network.is_directed():
         for a, b in network.edges():
             if not network.has_edge(b, a):
@@ -114,7 +128,7 @@ def from_edges(
     ends = set(hosts) if hosts is not None else {node for node, count in links.items() if count == 1}
     if unknown := [node for node in ends if node not in names]:
         raise InputError(f"from_edges: hosts: {unknown[0]!r} is in no edge")
-    rates, delays = each("rate", rate, len(pairs), "bps"), each("delay", delay, len(pairs), "s")
+    rates, delays = each("rate", rate, pairs, "bps"), each("delay", delay, pairs, "s")
     return graph(
         hosts=[names[node] for node in order if node in ends],
         switches=[names[node] for node in order if node not in ends],
@@ -125,27 +139,41 @@ def from_edges(
     )
 
 
-def each(key: str, value: Any, n: int, base: str) -> list[str]:
+def each(key: str, value: Any, edges: Sequence[tuple[Any, ...]], base: str) -> list[str]:
     """Returns a quantity for each edge, as text with a unit."""
-    one = value is None or isinstance(value, str | Real)
+    n, one = len(edges), value is None or isinstance(value, str | Real)
     values = [value] * n if one else list(value)
     if len(values) != n:
         raise InputError(f"from_edges: {key} has {len(values)} values: expected one, or one for each of {n} edges")
-    if missing := [i for i, one in enumerate(values) if one is None]:
-        raise InputError(f"from_edges: edges[{missing[0]}] has no {key}: expected {key}= or an attribute of the edge")
+    if None in values:
+        i = values.index(None)
+        raise InputError(f"edges[{i}] = {edges[i]!r} has no {key}: expected {key}= or an attribute '{key}' of the edge")
     return [str(spelled(one, base)) for one in values]
 
 
-def to_networkx(scenario: Mapping[str, Any]) -> networkx.Graph[str]:
-    """Returns the network of a resolved scenario, such as `run.scenario`, as a networkx graph.
+def to_networkx(network: Mapping[str, Any]) -> networkx.Graph[str]:
+    """Returns a topology, or the network of a resolved scenario such as `run.scenario`, as a networkx graph.
 
     A node has the attribute `host`. An edge has `rate` and `delay`, as quantities: numbers in bit/s and seconds.
+
+    # Errors
+    `InputError` if it is neither, or if the topology is wrong.
     """
-    network = read(json.dumps(scenario))
+    if not hasattr(network, "keys"):
+        expected = "expected a topology, or a scenario such as run.scenario or experiment.scenarios[LABEL]"
+        raise InputError(f"to_networkx: {type(network).__name__}: {expected}")
+    built = read(json.dumps(network if "topology" in network else idle(network)))
     made = library("networkx").Graph()
-    names = [node.name for node in network.nodes]
-    made.add_nodes_from((node.name, {"host": node.host}) for node in network.nodes)
-    for link in network.links:
+    names = [node.name for node in built.nodes]
+    made.add_nodes_from((node.name, {"host": node.host}) for node in built.nodes)
+    for link in built.links:
         rate, delay = Quantity(link.rate_bps, "bps"), Quantity(link.delay_ps * 1e-12, "s")
         made.add_edge(names[link.a], names[link.b], rate=rate, delay=delay)
     return made
+
+
+def idle(topology: Mapping[str, Any]) -> Scenario:
+    """Returns a resolved scenario with this topology."""
+    source = {"topology": topology, **IDLE}
+    text = "".join(f"{toml_key(key)} = {toml_value(value, key)}\n" for key, value in source.items())
+    return plan.read(_core.load_text(text, ".", "the topology", [], None)).runs[0].scenario

@@ -60,8 +60,16 @@ class Quantity(float):
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Quantity):
-            return float(self) / float(other) if other.base == self.base else NotImplemented
+            return self._ratio(other) if other.base == self.base else NotImplemented
         return Quantity(float(self) / other, self.base)
+
+    def _ratio(self, other: Quantity) -> float:
+        """Returns how many times another it is. It is exact for whole picoseconds, bytes or bits per second."""
+        least = next(iter(SCALES[self.base].values()))
+        counts = [float(one) / least for one in (self, other)]
+        wholes = [round(count) if math.isfinite(count) else 0 for count in counts]
+        near = all(whole and abs(count - whole) <= 1e-12 * whole for count, whole in zip(counts, wholes, strict=True))
+        return wholes[0] / wholes[1] if near else float(self) / float(other)
 
     def __add__(self, other: Any) -> Any:
         return self._with(other, float(self) + float(other))

@@ -55,6 +55,8 @@ def flows(
         ends = [host(row[at], hosts, f"flows[{i}].{names[at]}") for at in (1, 2)]
         rest = [whole(row[at], f"flows[{i}].{names[at]}") for at in range(3, len(names))]
         lines.append(",".join([start, *ends, *rest]))
+    if len(lines) == 1:
+        raise InputError("flows: there are none: expected at least one")
     made: dict[str, object] = {"kind": "flow-list", "rows": "\n".join(lines) + "\n"}
     made |= {key: value for key, value in (("class", class_), ("priority", priority)) if value is not None}
     return made  # type: ignore[return-value]

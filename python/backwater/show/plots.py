@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from backwater._core import InputError
+from backwater.common import suggest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +57,9 @@ class Plots:
     def __init__(self, results: RunDirectory) -> None:
         self._results = results
 
+    def __repr__(self) -> str:
+        return f"Plots({str(self._results.path)!r}: {', '.join(self.names) or 'nothing to draw'})"
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.names]
 
@@ -67,9 +71,18 @@ class Plots:
         return [name for name, _ in figures.drawings(self._data)]
 
     def slowdown(self, flow_class: str = "background", **options: Unpack[Options]) -> list[Axes]:
-        """Draws slowdown by flow size, or along the swept key: the average and percentiles."""
-        swept = f"sweep-{flow_class}" in self.names
-        return self.draw(f"{'sweep' if swept else 'slowdown'}-{flow_class}", **options)
+        """Draws slowdown by flow size, or along the swept key: the average and percentiles.
+
+        # Errors
+        `InputError` if there are no flows of this class, or if an option is wrong.
+        """
+        names = self.names
+        there = {
+            name.removeprefix(kind): name for kind in ("slowdown-", "sweep-") for name in names if name.startswith(kind)
+        }
+        if there and flow_class not in there:
+            raise InputError(f"flow_class = {flow_class!r}: {suggest.expected(flow_class, list(there))}")
+        return self.draw(there.get(flow_class, f"slowdown-{flow_class}"), **options)
 
     def panels(self, **options: Unpack[Options]) -> list[Axes]:
         """Draws the panels of the experiment's `[figure]`. A sweep without `[figure]` gets the usual measurements."""
@@ -101,17 +114,18 @@ class Plots:
         # Errors
         `InputError` if the runs have no data for it, or if an option is wrong.
         """
-        from matplotlib.axes import Axes
-
         from backwater.show import figures
 
+        for option in options:
+            if option not in Options.__annotations__:
+                raise InputError(f"{option}: no such option; {suggest.expected(option, list(Options.__annotations__))}")
         style, ax = options.get("style"), options.get("ax")
         size = options.get("size", str(style) if style in figures.STYLES else "page")
         figures.check_size(size)
         make = dict(figures.drawings(self._chosen(options.get("variants")))).get(name)
         if make is None:
             raise InputError(f"{self._results.path}: no figure '{name}'; there is {', '.join(self.names) or 'none'}")
-        onto: list[Axes] = [] if ax is None else [ax] if isinstance(ax, Axes) else list(ax)
+        onto = [] if ax is None else axes_of(ax)
         with figures.styled(style), figures.into(onto):
             figure = make(size=size)
         axes = onto or [one for one in figure.axes if one.get_visible()]
@@ -125,6 +139,8 @@ class Plots:
         if variants is None:
             return self._data
         wanted = [variants] if isinstance(variants, str) else list(variants)
+        if not wanted:
+            raise InputError(f"variants = {variants!r}: expected one variant or more, or None for all")
         there = list(dict.fromkeys(run["variant"] for run in self._data["runs"]))
         if unknown := [name for name in wanted if name not in there]:
             raise InputError(f"variants: no variant '{unknown[0]}'; there are {', '.join(there)}")
@@ -140,3 +156,17 @@ class Plots:
         from backwater.show import report
 
         return report.page_data([self._results])
+
+
+def axes_of(ax: Any) -> list[Axes]:
+    """Returns axes as a list: those of a list or an array, or the only ones.
+
+    # Errors
+    `InputError` if anything else is among them, or nothing.
+    """
+    from matplotlib.axes import Axes
+
+    several = list(getattr(ax, "flat", ax)) if isinstance(ax, Iterable) else [ax]
+    if not several or not all(isinstance(one, Axes) for one in several):
+        raise InputError(f"ax = {ax!r}: expected axes of Matplotlib, one for each panel of this figure")
+    return several
