@@ -12,11 +12,12 @@ import pytest
 import apipage
 import backwater
 from backwater import experiment as api
-from backwater.execute import control
+from backwater.execute import control, sweep
 from backwater.runs import joined
 from backwater.runs import run as one_run
 from backwater.scenario import schemes, sizes, topology, units, workload
 from backwater.show import plots
+from backwater.show import results as shown
 from conftest import ROOT
 
 EXAMPLES = 5
@@ -37,6 +38,17 @@ def test_the_page_has_types_and_public_methods_only() -> None:
     assert "keep(" not in page
 
 
+def test_the_page_has_the_attributes_that_classes_declare() -> None:
+    page = apipage.page()
+    assert "## Signals\n\nSignals that" in page
+    assert "* `now: float`. Time, seconds.\n* `acks: int`. ACKs since" in page
+    assert "* `wall_s: float`. Time of all runs" in page
+    assert "`_hops" not in page
+    assert {"on_tick", "on_done"} <= {
+        line.partition("(")[0].partition(".")[2] for line in page.splitlines() if "`Watch." in line
+    }
+
+
 def test_examples_in_docstrings_run(
     results: backwater.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,7 +60,21 @@ def test_examples_in_docstrings_run(
     names = {"backwater": backwater, "Experiment": backwater.Experiment, "results": results, "pc": pc}
     found = [
         test
-        for module in (backwater, api, control, joined, one_run, plots, schemes, sizes, topology, units, workload)
+        for module in (
+            backwater,
+            api,
+            control,
+            joined,
+            one_run,
+            plots,
+            schemes,
+            shown,
+            sizes,
+            sweep,
+            topology,
+            units,
+            workload,
+        )
         for test in doctest.DocTestFinder().find(module, extraglobs=names)
         if test.examples
     ]

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import pytest
 
 import backwater
 from backwater import Experiment, InputError, sizes, topology, units, workload
+from backwater.execute.progress import Shares
 from backwater.scenario import experiments
 from conftest import ROOT
 
@@ -416,6 +418,19 @@ def test_progress_is_told_to_a_function_and_to_a_watch(tmp_path: Path) -> None:
     assert shares[-1] == 1.0
     assert all(0 <= share <= 1 for share in shares)
     one.run(tmp_path / "bar", progress=True)
+
+
+def test_a_watch_beside_a_function_hears_everything() -> None:
+    heard: list[str] = []
+    hooks = [name for name in vars(backwater.Watch) if name.startswith("on_")]
+    other = SimpleNamespace(**{name: lambda *_, name=name: heard.append(name) for name in hooks})
+    shares: list[float] = []
+    both = Shares(shares.append, other)
+    job = SimpleNamespace(expected_hops=2.0, share_done=0.25)
+    for name in hooks:
+        getattr(both, name)(*[[job]] * (2 if name == "on_iterations" else 1))
+    assert heard == hooks
+    assert shares == [0.25]
 
 
 def test_coroutines_go_on_while_an_experiment_runs(tmp_path: Path) -> None:

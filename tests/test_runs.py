@@ -59,6 +59,7 @@ def test_runs_are_selected_by_name_and_by_coordinate(results: Results) -> None:
         results.run("BFC")
     with pytest.raises(InputError, match=r"no coordinate 'laod'; did you mean load\? expected one of label, variant"):
         results.select(laod=0.5)
+    assert results.select(load=np.array([0.1 + 0.2, 0.5])).runs == results.runs, "0.30000000000000004 is meant as 0.3"
     with pytest.raises(InputError, match=r"no run with load = 0.4; there are 0.3, 0.5"):
         results.select(load=0.4)
 

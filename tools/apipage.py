@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import sys
@@ -24,13 +25,16 @@ SHOWN = (
     backwater.Signals,
     backwater.Set,
     backwater.Hop,
+    backwater.Watch,
+    backwater.Estimate,
+    backwater.Scheme,
     Plots,
     Explained,
     backwater.InputError,
 )
 MODULES = (topology, workload, sizes, units)
-HIDDEN = {"from_arguments", "keep", "making", "runs", "path", "coordinates"}
-"""Methods for the command line and for other modules only."""
+HIDDEN = {"from_arguments", "keep", "making", "runs", "path", "coordinates", "entry", "verified", "keeps"}
+"""Members for the command line and for other modules only."""
 LINE = 100
 """Longest signature on one line, characters."""
 HEAD = """# Python
@@ -66,9 +70,27 @@ def section(cls: type) -> str:
     if cls in (backwater.Experiment, backwater.Results):
         lines += [typed(cls.__name__, cls.__init__), ""]
     lines.append(fenced(doc(cls)))
+    listed = [f"* `{name}: {kind}`" + (told and f". {told}") for name, kind, told in fields(cls)]
+    lines += ["", *listed] if listed else []
     for name, member in members(cls):
         lines += [f"\n### {heading(cls.__name__, name, member)}", "", typed(name, member), "", fenced(doc(member))]
     return "\n".join(lines)
+
+
+def fields(cls: type) -> Iterator[tuple[str, str, str]]:
+    """Yields the public attributes that a class declares: name, type, and the text below it."""
+    if not cls.__module__.startswith("backwater."):  # It is compiled.
+        return
+    (tree,) = ast.parse(inspect.getsource(cls)).body
+    body = tree.body if isinstance(tree, ast.ClassDef) else []
+    for one, following in zip(body, [*body[1:], None], strict=True):
+        if not isinstance(one, ast.AnnAssign) or not isinstance(one.target, ast.Name):
+            continue
+        name = one.target.id
+        if name in HIDDEN or name.startswith("_"):
+            continue
+        written = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+        yield name, ast.unparse(one.annotation), " ".join(str(following.value.value).split()) if written else ""
 
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:

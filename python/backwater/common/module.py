@@ -6,7 +6,6 @@ sources, so this module is imported before anything else.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import os
@@ -40,6 +39,8 @@ def packaged() -> Path:
 
 def mark(path: Path) -> dict[str, int | str]:
     """Returns size, time and hash of a file: two builds of one version may differ."""
+    import hashlib  # Takes 3 ms, and `import backwater` seldom needs it.
+
     stat = path.stat()
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

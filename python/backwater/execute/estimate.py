@@ -48,9 +48,9 @@ class Estimate:
     hops_per_s: float
     """Packet-hops per second of one run."""
     wall_s: float
-    """Time of all runs and of the report."""
+    """Time of all runs and of the report, seconds."""
     memory_mb: float
-    """Memory in all."""
+    """Memory in all, MB."""
 
     def __repr__(self) -> str:
         runs = some(sum(row.seeds for row in self.rows), "run")

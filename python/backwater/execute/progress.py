@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from backwater.execute.job import Job
 from backwater.execute.sweep import Watch
+from backwater.runs.summary import IterationSummary
 
 
 class Shares(Watch):
@@ -27,6 +28,9 @@ class Shares(Watch):
     def on_tick(self, jobs: list[Job]) -> None:
         self.other.on_tick(jobs)
         self.tell(sum(job.expected_hops * job.share_done for job in jobs) / sum(job.expected_hops for job in jobs))
+
+    def on_iterations(self, job: Job, ended: list[IterationSummary]) -> None:
+        self.other.on_iterations(job, ended)
 
     def on_done(self, job: Job) -> None:
         self.other.on_done(job)

@@ -34,14 +34,35 @@ THREADS_PER_PROCESSOR = 4
 
 
 class Watch:
-    """Is told of a sweep's progress. This one prints nothing."""
+    """Is told how an experiment goes on. Derive a class with the methods that you need, and pass an object of it.
 
-    def on_begin(self, jobs: list[Job]) -> None: ...
-    def on_found(self, job: Job) -> None: ...
-    def on_start(self, job: Job) -> None: ...
-    def on_tick(self, jobs: list[Job]) -> None: ...
-    def on_iterations(self, job: Job, ended: list[IterationSummary]) -> None: ...
-    def on_done(self, job: Job) -> None: ...
+    A job is one run, with its `label`, `scenario`, `params`, `share_done` (0 to 1) and, when it is done, `summary`,
+    `digest` and `wall_s`. All methods are called in the thread that called `run`, which waits for them.
+
+    >>> class Lines(backwater.Watch):
+    ...     def on_done(self, job):
+    ...         print(job.label, job.summary["flows"]["finished"] > 0)
+    >>> done = Experiment("fig9.toml", scale="smoke", seed=7, variant="BFC").run(watch=Lines())
+    BFC True
+    """
+
+    def on_begin(self, jobs: list[Job]) -> None:
+        """Is called once, with all runs."""
+
+    def on_found(self, job: Job) -> None:
+        """Is called for a run that was finished before or is in the store."""
+
+    def on_start(self, job: Job) -> None:
+        """Is called when a run starts."""
+
+    def on_tick(self, jobs: list[Job]) -> None:
+        """Is called several times a second, with all runs."""
+
+    def on_iterations(self, job: Job, ended: list[IterationSummary]) -> None:
+        """Is called when iterations of a training job have ended in a run."""
+
+    def on_done(self, job: Job) -> None:
+        """Is called when a run is written."""
 
 
 class Batch(Protocol):

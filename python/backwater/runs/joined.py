@@ -16,6 +16,7 @@ from backwater.runs import derived, frames, job_tables, pause_trees, summaries, 
 from backwater.runs.coordinates import Coordinates
 from backwater.runs.run import Run
 from backwater.runs.tables import Column
+from backwater.scenario.changes import meant
 
 if TYPE_CHECKING:
     import duckdb
@@ -116,7 +117,8 @@ class Runs(Sequence[Run]):
             column, known = here.axes.get(key, key), here.values
             if column not in known:
                 raise InputError(f"{self.path}: no coordinate '{key}'; {suggest.expected(key, list(known))}")
-            some = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+            several = isinstance(wanted, Iterable) and not isinstance(wanted, str)
+            some = [meant(value) for value in (wanted if several else [wanted])]
             there = known[column]
             if missing := [value for value in some if value not in there]:
                 raise InputError(f"{self.path}: no run with {key} = {missing[0]!r}; there are {listed(there)}")

@@ -15,6 +15,7 @@ class Scheme:
     name: str
     """Name in a scenario."""
     title: str
+    """Name in figures."""
     summary: str
     """One or two sentences on the scheme."""
     source: str
