@@ -72,6 +72,12 @@ def test_parts_sum_to_the_iteration_and_name_who_was_before(shared: backwater.Re
     assert "storage" in whose
 
 
+def test_a_path_says_shortly_what_it_is(shared: backwater.Results) -> None:
+    path = shared.run("BFC").critical_path(1, "ring")
+    told = f"{len(path.steps)} steps, {path.span_ps} ps"
+    assert repr(path) == f"CriticalPath('BFC', iteration 1 of ring: {told})"
+
+
 def test_the_slowest_iteration_is_found(shared: backwater.Results) -> None:
     run = shared.run("HPCC")
     times = {row["iteration"]: row["time_ps"] for row in run.summary["iterations"] or []}

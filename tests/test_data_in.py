@@ -320,6 +320,27 @@ def test_a_wrong_flow_is_refused(flow: tuple[Any, ...], told: str) -> None:
         workload.flows([(0, 0, 1, 1000), flow])
 
 
+def test_times_may_be_of_pandas_and_numbers_of_numpy() -> None:
+    pandas = pytest.importorskip("pandas")
+    starts = pandas.to_timedelta([0, 2, 7], "us")
+    columns = {"src": [0, 1, 2], "dst": [1, 0, 3], "bytes": [1000, 500, 4000]}
+    assert workload.flows(pandas.DataFrame({"start": starts, **columns})) == {"kind": "flow-list", "rows": LISTED}
+    assert workload.flows(pandas.DataFrame({"start_ns": starts, **columns}))["rows"] == LISTED
+    sets = {
+        "load": np.float32(0.3),
+        "measure.queueing_delay": np.True_,
+        "measure.size_bins": np.array(["1 KB", "1 MB"]),
+    }
+    one = Experiment.of(NET, TRAFFIC, duration=pandas.Timedelta("100us"), sets=sets)
+    (found,) = one.scenarios.values()
+    assert found["run"]["duration"] == "100 us"
+    assert found["workload"][0]["load"] == 0.3
+    assert found["measure"]["size_bins"] == ["1 KB", "1 MB"]
+    mixed = pandas.DataFrame({"start": [0.0, 1.0], "src": ["host0", 1], "dst": [2, 3], "bytes": [1, 2]})
+    with pytest.raises(InputError, match=r"flows: .*column src.*: expected values of one type in each column$"):
+        workload.flows(mixed)
+
+
 def test_no_flows_are_refused() -> None:
     with pytest.raises(InputError, match="flows: there are none: expected at least one"):
         workload.flows([])

@@ -114,6 +114,15 @@ def test_the_tail_is_what_the_table_of_slowdowns_says(results: backwater.Results
             assert tail["slowdown"].to_pylist() == sorted(tail["slowdown"].to_pylist(), reverse=True)
 
 
+def test_flows_are_named_by_number(results: backwater.Results) -> None:
+    run = results.run("BFC")
+    assert repr(run.explain(np.int64(3), 4)) == "Explained('BFC': 2 flows)"
+    with pytest.raises(InputError, match=r"^flow 'a': no such flow; there is 0 to "):
+        run.explain("a")
+    with pytest.raises(InputError, match=r"^no flow is named: expected the number of one at least$"):
+        run.explain()
+
+
 def test_another_run_is_not_explained(results: backwater.Results) -> None:
     run = results.run("BFC")
     flows = explain.numbered(run.table("flows"), [0])

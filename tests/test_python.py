@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib as mpl
@@ -142,6 +143,34 @@ def test_a_figure_is_drawn_as_it_is_asked_for(results: Results, tmp_path: Path) 
 def test_a_wrong_option_of_a_figure_is_refused(results: Results, options: dict, told: str) -> None:
     with pytest.raises(InputError, match=told):
         results.plot.slowdown(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"formats": "png"}, r"^formats = 'png': expected a list of formats, such as \['png'\]$"),
+        ({"formats": ["gif"]}, r"^formats: 'gif': expected one of png, svg, pdf$"),
+        ({"size": "wide"}, r"^size 'wide': expected one of page, column, "),
+    ],
+)
+def test_a_wrong_option_of_the_report_is_refused(results: Results, options: dict, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        results.report(**options)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (lambda: Experiment([1]), r"^source = \[1\]: expected a scenario file, the name of a published experiment"),
+        (lambda: Experiment.of(3, {}, duration=1e-4), r"^topology: int: expected one of backwater\.topology, such as"),
+        (lambda: Experiment.of({}, 3, duration=1e-4), r"^workload: int: expected one of backwater\.workload, such as"),
+        (lambda: Experiment.of({}, [{}, 3], duration=1e-4), r"^workload: list: expected one of backwater\.workload"),
+        (lambda: Experiment.of({}, {}, schemes=3, duration=1e-4), r"^schemes = 3: expected a scheme such as 'bfc'"),
+    ],
+)
+def test_what_is_no_experiment_is_refused(given: Callable[[], Experiment], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        given()
 
 
 def test_figures_say_shortly_what_they_are(results: Results) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from backwater import Experiment, InputError, Results
 from backwater.common import disk
-from backwater.runs import tables
+from backwater.runs import frames, tables
 
 HEAD = ["label", "variant", "scheme", "seed", "load"]
 NETWORK = {
@@ -230,6 +230,16 @@ def test_an_xarray_dataset_has_a_dimension_for_each_coordinate(results: Results)
     value = data["packet_hops"].sel(variant="DCTCP", load=0.5, seed=2).item()
     assert value == run.summary["packet_hops"]
     assert np.isfinite(data["slowdown_mean"].sel({"class": "background", "size": "<=20000"})).all()
+
+
+def test_sizes_of_a_dataset_are_in_their_order(results: Results) -> None:
+    pytest.importorskip("xarray")
+    slowdown = results.slowdown()
+    backwards = slowdown.take(list(range(slowdown.num_rows))[::-1])
+    data = frames.xarray_of(results.coordinates, backwards, results.summary())
+    assert data["size"].values.tolist() == ["<=20000", ">20000"]
+    assert data["size_low_bytes"].values.tolist() == [0, 20_000]
+    assert data["slowdown_p99"].equals(results.to_xarray()["slowdown_p99"])
 
 
 def test_a_missing_extra_is_named(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:

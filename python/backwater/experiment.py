@@ -11,6 +11,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ class Experiment:
         self.controls: dict[str, RateControl] = {}
         with python_words():
             changes = changed(seed, seeds, vary, sets, {**more_sets, **self._control(control)})
-            self._open(source if isinstance(source, Mapping) else Path(source), changes, scale)
+            self._open(source if isinstance(source, Mapping) else located(source), changes, scale)
 
     def _control(self, control: RateControl | type[RateControl] | None) -> dict[str, Value]:
         """Notes a control in Python. Returns the keys that it sets.
@@ -111,8 +112,8 @@ class Experiment:
         workload: Mapping[str, Any] | Sequence[Mapping[str, Any]],
         *,
         schemes: Scheme | Sequence[Scheme] = "bfc",
-        duration: Duration,
-        warmup: Duration | None = None,
+        duration: Duration | timedelta,
+        warmup: Duration | timedelta | None = None,
         name: str | None = None,
         seed: int | None = None,
         seeds: int | None = None,
@@ -136,7 +137,10 @@ class Experiment:
         # Errors
         `InputError` if the scenario is wrong.
         """
-        workloads = [workload] if isinstance(workload, Mapping) else list(workload)
+        tables(topology, "topology", "one of backwater.topology, such as leaf_spine(...) or from_networkx(graph)")
+        workloads = tables(workload, "workload", "one of backwater.workload, such as background(...), or several")
+        if not isinstance(schemes, str | type | RateControl | Iterable):
+            raise _core.InputError(f"schemes = {schemes!r}: expected a scheme such as 'bfc', or several")
         chosen = [schemes] if isinstance(schemes, str | type | RateControl) else list(schemes)
         run = {"duration": spelled(duration, "s")}
         run |= {} if warmup is None else {"warmup": spelled(warmup, "s")}
@@ -444,3 +448,29 @@ class Experiment:
             made=made,
             page=page,
         )
+
+
+def tables(given: object, key: str, allowed: str) -> list[Mapping[str, Any]]:
+    """Returns one or several tables of a scenario as a list.
+
+    # Errors
+    `InputError` for anything else.
+    """
+    several: list[Any] = (
+        [given] if isinstance(given, Mapping) else list(given) if isinstance(given, Sequence) else [None]
+    )
+    if not all(isinstance(one, Mapping) for one in several):
+        raise _core.InputError(f"{key}: {type(given).__name__}: expected {allowed}")
+    return several
+
+
+def located(source: object) -> Path:
+    """Returns the path or name of a scenario file as a path.
+
+    # Errors
+    `InputError` for anything else.
+    """
+    if not isinstance(source, str | os.PathLike):
+        allowed = "a scenario file, the name of a published experiment, or a dictionary"
+        raise _core.InputError(f"source = {source!r:.70}: expected {allowed}")
+    return Path(source)

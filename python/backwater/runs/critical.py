@@ -18,6 +18,7 @@ import msgspec
 from backwater import _core
 from backwater.common import disk
 from backwater.common.arrays import np, pa, pc
+from backwater.common.quantities import some
 from backwater.runs import tables
 from backwater.runs.explain import FLOWS_MAX, Explained, Progress, Wait, again, last_hops, place, places
 
@@ -83,7 +84,7 @@ class PathCause(TypedDict):
     share: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CriticalPath:
     """The critical path of an iteration, and what its messages waited for."""
 
@@ -99,6 +100,10 @@ class CriticalPath:
     """They follow one another from `begin_ps` to `end_ps`."""
     explained: Explained | None
     """The messages on the path. None if there are none."""
+
+    def __repr__(self) -> str:
+        steps = some(len(self.steps), "step")
+        return f"CriticalPath({self.label!r}, iteration {self.iteration} of {self.job}: {steps}, {self.span_ps} ps)"
 
     @property
     def span_ps(self) -> int:

@@ -7,6 +7,7 @@ as long as the present version makes the same run. The digest shows whether it d
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from backwater import _core
 from backwater.common import disk
 from backwater.common.arrays import np, pa, pc
+from backwater.common.quantities import some
 from backwater.runs import tables
 
 if TYPE_CHECKING:
@@ -110,7 +112,7 @@ class Asked:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explained:
     """Explained flows of a run, and the causes that they waited for."""
 
@@ -127,6 +129,9 @@ class Explained:
     """Receiver of each flow that they were paused for."""
     tail: Tail | None = None
     """None if the flows were named one by one."""
+
+    def __repr__(self) -> str:
+        return f"Explained({self.label!r}: {some(self.flows.num_rows, 'flow')})"
 
     def flow(self, number: int) -> ExplainedFlow:
         """Returns one flow as a dictionary: its row of `flows`, its completion time `fct_ps`, and its `waits` in order.
@@ -274,10 +279,13 @@ def numbered(flows: pa.Table, numbers: Sequence[int]) -> pa.Table:
     """Returns the flows with these numbers, in this order.
 
     # Errors
-    `InputError` that names the first flow that does not exist or did not finish.
+    `InputError` that names the first flow that does not exist or did not finish, or if there is no number.
     """
+    if not numbers:
+        raise _core.InputError("no flow is named: expected the number of one at least")
     rows = []
-    for number in numbers:
+    for given in numbers:
+        number = given if isinstance(given, int) else operator.index(given) if hasattr(given, "__index__") else -1
         at = (
             pc.index(flows["flow"].cast(pa.int64()), pa.scalar(number, pa.int64())).as_py()
             if 0 <= number < 2**32
@@ -286,7 +294,8 @@ def numbered(flows: pa.Table, numbers: Sequence[int]) -> pa.Table:
         if at < 0:
             last = pc.max(flows["flow"]).as_py()
             raise _core.InputError(
-                f"flow {number}: no such flow; there is " + ("none" if last is None else f"0 to {last}")
+                f"flow {given if number >= 0 else repr(given)}: no such flow; there is "
+                + ("none" if last is None else f"0 to {last}")
             )
         if flows["finish_rx_ps"][at].as_py() is None:
             raise _core.InputError(f"flow {number}: did not finish, so no packet completed it")

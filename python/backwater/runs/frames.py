@@ -42,10 +42,8 @@ def xarray_of(at: Coordinates, slowdown: pa.Table | None, summary: pa.Table) -> 
     if slowdown is not None:
         rows = plain(slowdown)
         bins = rows[["size_low_bytes", "size_high_bytes"]].drop_duplicates()
-        rows["size"] = [
-            spelled(low, high) for low, high in zip(rows["size_low_bytes"], rows["size_high_bytes"], strict=True)
-        ]
-        order["size"] = list(dict.fromkeys(rows["size"]))
+        bins = bins.sort_values(list(bins), ignore_index=True)  # An open end is NaN, which comes last.
+        rows["size"], order["size"] = spelled_all(rows), spelled_all(bins)
         ends = {name: ("size", bins[name].to_numpy(float)) for name in bins}
         told = [name for name in rows if name not in {*at.arrays, "class", "size", *bins}]
         parts.append(rows.set_index([*points, "class", "size"])[told].add_prefix("slowdown_"))
@@ -61,6 +59,11 @@ def plain(table: pa.Table) -> pandas.DataFrame:
     return table.to_pandas(strings_to_categorical=False).astype(
         {field.name: object for field in table.schema if pa.types.is_dictionary(field.type)}
     )
+
+
+def spelled_all(bins: pandas.DataFrame) -> list[str]:
+    """Returns the range of sizes of each row."""
+    return [spelled(low, high) for low, high in zip(bins["size_low_bytes"], bins["size_high_bytes"], strict=True)]
 
 
 def spelled(low: float, high: float) -> str:

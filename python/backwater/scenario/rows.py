@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from itertools import chain
 from typing import Any
@@ -37,10 +38,14 @@ class Columns:
 
 def listed(source: Any, columns: Columns) -> tuple[list[str], Iterator[Sequence[Any]]]:
     """Returns the names of the columns, and the rows."""
-    if hasattr(source, "__arrow_c_stream__") or isinstance(source, pa.Table):
-        return of_frame(pa.table(source), columns)
-    if hasattr(source, "itertuples"):  # A data frame of a pandas without Arrow's protocol.
-        return of_frame(pa.table({str(name): source[name].to_numpy() for name in source.columns}), columns)
+    try:
+        if hasattr(source, "__arrow_c_stream__") or isinstance(source, pa.Table):
+            return of_frame(pa.table(source), columns)
+        if hasattr(source, "itertuples"):  # A data frame of a pandas without Arrow's protocol.
+            return of_frame(pa.table({str(name): source[name].to_numpy() for name in source.columns}), columns)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        told = ": ".join(map(str, reversed(error.args)))
+        raise InputError(f"{columns.what}: {told}: expected values of one type in each column") from None
     tuples = ", ".join(columns.names[: columns.needed])
     if isinstance(source, str | bytes | Mapping) or not isinstance(source, Iterable):
         raise InputError(
@@ -82,6 +87,8 @@ def of_frame(table: pa.Table, columns: Columns) -> tuple[list[str], Iterator[Seq
 
 def nanoseconds(value: Any, in_ns: bool, where: str) -> str:
     """Returns a start in nanoseconds with up to three decimals: it is rounded to picoseconds."""
+    if isinstance(value, timedelta):
+        value = Quantity(value.total_seconds(), "s")
     try:
         parts = quantity(value)
         if parts is not None and parts[1] in SCALES["s"]:
@@ -93,7 +100,7 @@ def nanoseconds(value: Any, in_ns: bool, where: str) -> str:
         ):
             raise InvalidOperation
         else:
-            exact = Decimal(str(float(value))) * (1 if in_ns else 10**9)
+            exact = Decimal(str(float(value))) * (1 if in_ns and not isinstance(value, Quantity) else 10**9)
         if not exact.is_finite() or exact < 0:
             raise InvalidOperation
     except (InvalidOperation, TypeError, ValueError):

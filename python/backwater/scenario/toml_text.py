@@ -23,6 +23,8 @@ def toml_value(value: Any, key: str = "value", depth: int = 0) -> str:
     """
     if depth > DEEP:
         raise refused(key, value, f"tables and lists at most {DEEP} deep")
+    if hasattr(value, "dtype"):
+        value = plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -48,6 +50,19 @@ def toml_value(value: Any, key: str = "value", depth: int = 0) -> str:
     if not -BIGGEST <= number < BIGGEST:
         raise refused(key, value, f"a whole number from {-BIGGEST} to {BIGGEST - 1}")
     return str(number)
+
+
+def plain(value: Any) -> Any:
+    """Returns a truth value or a float of NumPy as Python's, and an array as a list. Anything else stays as it is.
+
+    >>> import numpy as np
+    >>> plain(np.float32(0.3)), plain(np.True_)
+    (0.3, True)
+    """
+    if getattr(value, "ndim", 0):
+        return list(value)
+    kind = getattr(value.dtype, "kind", "")
+    return bool(value) if kind == "b" else float(str(value)) if kind == "f" else value
 
 
 def toml_key(key: Any) -> str:

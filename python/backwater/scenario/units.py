@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any, overload
 
@@ -120,7 +121,7 @@ def text(value: float, base: str) -> str:
     return f"{Decimal(count) / round(scales[unit] / least):f} {unit}"
 
 
-def spelled(value: str | float | None, base: str) -> str | None:
+def spelled(value: str | float | timedelta | None, base: str) -> str | None:
     """Returns a rate, size or time as text with a unit. A plain number is in the base unit.
 
     # Errors
@@ -128,6 +129,8 @@ def spelled(value: str | float | None, base: str) -> str | None:
     """
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, timedelta):
+        value = Quantity(value.total_seconds(), "s")
     if isinstance(value, Quantity) and value.base != base:
         raise InputError(f"{value}: expected {WORDS[base]}, such as '{text(1.0, base)}'")
     return text(float(value), base)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from backwater.common import disk
+from backwater._core import InputError
+from backwater.common import disk, suggest
 from backwater.judge import claims, panels
 from backwater.judge.panels import Panel
 from backwater.runs import kept
@@ -96,8 +97,17 @@ class Results(RunDirectory):
         with `size="column"` 3.35 inches.
 
         # Errors
-        `InputError` if a file cannot be written. The message names it, and all other files are written.
+        `InputError` if there is no such format or size, or if a file cannot be written. The message names it, and all
+        other files are written.
         """
+        if isinstance(formats, str):
+            raise InputError(f"formats = {formats!r}: expected a list of formats, such as [{formats!r}]")
+        if unknown := [one for one in formats if one not in report.FORMATS]:
+            raise InputError(f"formats: {unknown[0]!r}: {suggest.expected(str(unknown[0]), report.FORMATS)}")
+        if formats:
+            from backwater.show import figures
+
+            figures.check_size(size)
         return write([self], self.path, formats, size)
 
 
