@@ -15,7 +15,7 @@ from backwater import experiment as api
 from backwater.execute import control, sweep
 from backwater.runs import joined
 from backwater.runs import run as one_run
-from backwater.scenario import schemes, sizes, topology, units, workload
+from backwater.scenario import experiments, schemes, sizes, topology, units, workload
 from backwater.show import plots
 from backwater.show import results as shown
 from conftest import ROOT
@@ -64,6 +64,7 @@ def test_examples_in_docstrings_run(
             backwater,
             api,
             control,
+            experiments,
             joined,
             one_run,
             plots,

@@ -507,4 +507,16 @@ def test_schemes_are_listed() -> None:
     known = {scheme.name: scheme for scheme in backwater.schemes()}
     assert (known["bfc"].title, known["bfc"].source[:12]) == ("BFC", "Goyal et al.")
     assert json.dumps(sorted(known))
-    assert set(experiments.known()) >= {"bfc-fig9"}
+
+
+def test_published_experiments_are_listed() -> None:
+    found = {one.name: one for one in backwater.experiments()}
+    assert found.keys() == experiments.known().keys()
+    assert "Backpressure Flow Control" in found["bfc-fig9"].paper
+    assert Experiment("bfc-fig9").path == found["bfc-fig9"].path
+    with pytest.raises(InputError, match=r"did you mean bfc-fig9.*`backwater\.experiments\(\)` lists them$"):
+        Experiment("bfc-fig99")
+    unknown = {"scheme": "bcf", "topology": NET, "workload": [TRAFFIC], "run": RUN}
+    with pytest.raises(InputError, match=r"names that `backwater\.schemes\(\)` lists$") as caught:
+        Experiment(unknown)
+    assert caught.value.place == "the dictionary:1"

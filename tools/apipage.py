@@ -6,7 +6,7 @@ import ast
 import functools
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,10 +28,12 @@ SHOWN = (
     backwater.Watch,
     backwater.Estimate,
     backwater.Scheme,
+    backwater.PublishedExperiment,
     Plots,
     Explained,
     backwater.InputError,
 )
+FUNCTIONS = (backwater.experiments, backwater.schemes)
 MODULES = (topology, workload, sizes, units)
 HIDDEN = {"from_arguments", "keep", "making", "runs", "path", "coordinates", "entry", "verified", "keeps"}
 """Members for the command line and for other modules only."""
@@ -49,9 +51,14 @@ Tests run each example of this page. In the examples, `fig9.toml` is the scenari
 
 def page() -> str:
     parts = [HEAD, inspect.cleandoc(backwater.__doc__ or "").partition("\n")[2].strip("\n")]
-    return "\n".join([*map(fenced, parts), *(section(cls) for cls in SHOWN), *map(module_section, MODULES), ""]).rstrip(
-        "\n"
-    )
+    sections = [*map(section, SHOWN), *map(function_section, FUNCTIONS), *map(module_section, MODULES)]
+    return "\n".join([*map(fenced, parts), *sections]).rstrip("\n")
+
+
+def function_section(function: Callable[..., Any]) -> str:
+    """Returns the section of a function of the package."""
+    name = function.__name__
+    return "\n".join([f"\n## backwater.{name}", "", typed(name, function, skipped=0), "", fenced(doc(function))])
 
 
 def module_section(module: ModuleType) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from backwater.runs.joined import Runs
     from backwater.runs.run import Run
     from backwater.scenario import sizes, topology, typed, units, workload
+    from backwater.scenario.experiments import PublishedExperiment, experiments
     from backwater.scenario.schemes import Scheme, schemes
     from backwater.show.results import Results
 
@@ -30,6 +31,7 @@ __all__ = [
     "Experiment",
     "Hop",
     "InputError",
+    "PublishedExperiment",
     "RateControl",
     "Results",
     "Run",
@@ -38,6 +40,7 @@ __all__ = [
     "Set",
     "Signals",
     "Watch",
+    "experiments",
     "schemes",
     "sizes",
     "topology",
@@ -52,6 +55,7 @@ HOMES = {
     "Hop": "execute.control",
     "Experiment": "experiment",
     "InputError": "_core",
+    "PublishedExperiment": "scenario.experiments",
     "Results": "show.results",
     "RateControl": "execute.control",
     "Run": "runs.run",
@@ -61,6 +65,7 @@ HOMES = {
     "Signals": "execute.control",
     "Watch": "execute.sweep",
     "__version__": "_core",
+    "experiments": "scenario.experiments",
     "schemes": "scenario.schemes",
     "version": "_core",
 }

@@ -6,7 +6,7 @@ import contextlib
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from backwater import _core
 from backwater.scenario.toml_text import toml_value
@@ -53,15 +53,24 @@ def meant(value: Any) -> Any:
     return value
 
 
+LISTS = {
+    "`backwater list schemes`": "`backwater.schemes()`",
+    "`backwater list experiments`": "`backwater.experiments()`",
+}
+"""Commands that list names, and what does so in Python."""
+OPTIONS = ((" with --out", ""), ("with --force", "with force=True"))
+"""Options in errors about a directory, and what they are in Python."""
+
+
 @contextlib.contextmanager
 def python_words() -> Iterator[None]:
-    """Rewrites errors about a change of a scenario: they name it as it was given in Python, not as `--set`."""
+    """Rewrites errors about a scenario: they name a change as it was given in Python, not as `--set`."""
     try:
         yield
     except _core.InputError as error:
         place = error.place or ""
         if not place.startswith("--set "):
-            raise
+            retell(error, str(error), place)
         key, _, value = place.removeprefix("--set ").partition("=")
         swept = key.removeprefix("sweep.")
         given = f"vary: {swept} = {value}" if swept != key else f"{'seeds' if key == 'seeds.count' else key} = {value}"
@@ -70,15 +79,7 @@ def python_words() -> Iterator[None]:
             f"{error.key} = {error.value}" if error.key and error.key not in (key, swept, f'sweep."{swept}"') else ""
         )
         told = ": ".join(part for part in (given, about, problem) if part)
-        told = told.replace("`backwater list schemes`", "`backwater.schemes()`")
-        again = _core.InputError(f"{told} (run {error.run})" if error.run else told)
-        again.place, again.file, again.key, again.value = given, error.file, error.key, error.value
-        again.problem, again.run = error.problem, error.run
-        raise again from None
-
-
-OPTIONS = ((" with --out", ""), ("with --force", "with force=True"))
-"""Options in errors about a directory, and what they are in Python."""
+        retell(error, f"{told} (run {error.run})" if error.run else told, given)
 
 
 @contextlib.contextmanager
@@ -90,9 +91,16 @@ def python_arguments() -> Iterator[None]:
         told = re.sub(r"^--on (.*?): ", r"on = '\1': ", str(error))
         for option, argument in OPTIONS:
             told = told.replace(option, argument)
-        if told == str(error):
-            raise
-        again = _core.InputError(told)
-        again.place, again.file, again.key, again.value = error.place, error.file, error.key, error.value
-        again.problem, again.run = error.problem, error.run
-        raise again from error.__cause__
+        retell(error, told, error.place)
+
+
+def retell(error: _core.InputError, told: str, place: str | None) -> NoReturn:
+    """Raises an error again with these words, in which commands that list names are functions of Python."""
+    for command, function in LISTS.items():
+        told = told.replace(command, function)
+    if told == str(error):
+        raise error
+    again = _core.InputError(told)
+    again.place, again.file, again.key, again.value = place, error.file, error.key, error.value
+    again.problem, again.run = error.problem, error.run
+    raise again from error.__cause__

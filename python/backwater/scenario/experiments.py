@@ -77,7 +77,7 @@ class OwnKeys(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class About:
+class PublishedExperiment:
     """An experiment, and the publication that it is taken from. A text is empty if the experiment does not have it."""
 
     name: str
@@ -97,7 +97,7 @@ class About:
     """Section of the paper."""
 
 
-def about(name: str) -> About:
+def about(name: str) -> PublishedExperiment:
     """Says what the experiment `name`, one of `known()`, shows and where it comes from.
 
     # Errors
@@ -111,7 +111,17 @@ def about(name: str) -> About:
     url = f"https://doi.org/{doi}" if doi else source.get("url", "")
     title = figure.get("title") or keys.get("description", "")
     section = source.get("section", "")
-    return About(name, path, title, figure.get("number", ""), source.get("paper", ""), doi, url, section)
+    return PublishedExperiment(name, path, title, figure.get("number", ""), source.get("paper", ""), doi, url, section)
+
+
+def experiments() -> list[PublishedExperiment]:
+    """Returns every experiment that comes with the package. `Experiment` takes its name.
+
+    >>> import backwater
+    >>> [one.section for one in backwater.experiments() if one.name == "bfc-fig9"]
+    ['6.2.2']
+    """
+    return [about(name) for name in known()]
 
 
 def text(name: str) -> str:

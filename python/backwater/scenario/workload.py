@@ -39,9 +39,9 @@ def flows(
     and perhaps `port` and `priority`. An iterator yields a tuple of these for each flow, in this order, or a mapping.
     It is read once. A flow takes as much memory as its line in a CSV file.
 
-    `start` is a number of seconds, a time difference, or text or a quantity with a unit; `start_ns` is nanoseconds. `src` and `dst` are
-    names of hosts. A number n stands for the nth of `hosts`, or for `host<n>` without `hosts`. `class_` is the name of
-    the flows in tables, and `priority` that of flows without one.
+    `start` is a number of seconds, a time difference, or text or a quantity with a unit; `start_ns` is nanoseconds.
+    `src` and `dst` are names of hosts. A number n stands for the nth of `hosts`, or for `host<n>` without `hosts`.
+    `class_` is the name of the flows in tables, and `priority` that of flows without one.
 
     # Errors
     `InputError` that names the flow, the value and what was expected.
