@@ -368,7 +368,9 @@ def test_a_variant_is_all_its_seeds(cli: Cli, smoke: Path, tmp_path: Path) -> No
     assert [run.label for run in done.select("bfc")] == [label for label in labels if label.startswith("bfc")]
     assert [run.label for run in done.select("bfc.load=0.3")] == ["bfc.load=0.3.seed=1", "bfc.load=0.3.seed=2"]
     assert list(done.select("bfc.load=0.3.seed=2")) == [done.run("bfc.load=0.3.seed=2")]
-    with pytest.raises(InputError, match=r"no run 'hpcc'; expected one of bfc, dctcp, bfc\.load=0\.2, dctcp\.load=0\.2, "):
+    with pytest.raises(
+        InputError, match=r"no run 'hpcc'; expected one of bfc, dctcp, bfc\.load=0\.2, dctcp\.load=0\.2, "
+    ):
         done.select("hpcc")
     shown = cli("explain", "here", "--run", "dctcp.load=0.3", "--flow", 1).stdout
     assert [line.partition(":")[0] for line in shown.splitlines() if "the same run" in line] == [
