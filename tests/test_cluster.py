@@ -16,7 +16,7 @@ import pytest
 
 from backwater import Experiment, InputError, Results
 from backwater.execute import cluster, sweep
-from conftest import SMOKE
+from conftest import SMOKE, Cli
 
 pytest.importorskip("distributed")
 
@@ -135,13 +135,19 @@ def test_runs_wait_for_workers(standing: Standing, swept: Experiment, tmp_path: 
     assert "no workers yet; runs wait for them" in capsys.readouterr().err
 
 
+def test_the_command_line_names_its_option(cli: Cli, smoke: Path) -> None:
+    refused = cli("run", smoke, "--out", "here", "--on", "here")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("error: --on here: expected dask://HOST:PORT, or one of slurm, pbs")
+
+
 @pytest.mark.parametrize(
     ("where", "says"),
     [
-        ("here", r"--on here: expected dask://HOST:PORT, or one of slurm, pbs"),
-        ("dask://host", r"--on dask://host: expected"),
-        ("slurm:0", r"--on slurm:0: expected"),
-        ("dask://127.0.0.1:1", r"--on dask://127.0.0.1:1: no scheduler answers there"),
+        ("here", r"^on = 'here': expected dask://HOST:PORT, or one of slurm, pbs"),
+        ("dask://host", r"^on = 'dask://host': expected"),
+        ("slurm:0", r"^on = 'slurm:0': expected"),
+        ("dask://127.0.0.1:1", r"^on = 'dask://127.0.0.1:1': no scheduler answers there"),
     ],
 )
 def test_other_clusters_are_refused(
