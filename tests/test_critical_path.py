@@ -103,6 +103,34 @@ def test_on_an_idle_network_nothing_is_waited_for(tmp_path: Path) -> None:
     assert not waits
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_message_that_waits_for_its_queue_pair_waits_for_what_holds_up_the_one_before(
+    scheme: str, tmp_path: Path
+) -> None:
+    """All ranks of two hosts send at once. With queue pairs, a message waits until those before it have left."""
+    job = {
+        "kind": "job",
+        "class": "all",
+        "format": "csv",
+        "rows": "id,src,dst,bytes\n" + "".join(f"m{n},{n % 4},{4 + n % 12},30000\n" for n in range(48)),
+        "iterations": 2,
+        "ranks_per_host": 4,
+        "queue_pairs": 2,
+    }
+    run = {"duration": "200 us", "warmup": "0 s", "drain": 1000.0}
+    scenario = {"scheme": SCHEMES[scheme], "topology": LEAF_SPINE, "workload": [job, STORAGE], "run": run}
+    (one,) = backwater.Experiment(scenario).simulate(tmp_path / "runs").runs
+    turns = []
+    for iteration in range(2):
+        path = one.critical_path(iteration, "all")
+        fills(one, path)
+        turns += [part for part in path.parts if part["kind"] == "queue-pair"]
+    assert turns
+    assert {part["place"] for part in turns} == {"source"}
+    assert not any(part["why"] == "queue-pair" for part in turns)
+    assert "own-packets" in {part["why"] for part in turns}
+
+
 def test_it_is_printed_written_and_given_as_json(shared: backwater.Results, cli: Cli, tmp_path: Path) -> None:
     place = shared.path
     said = cli("explain", place, "--run", "BFC", "--iteration", "slowest", "--class", "ring", "--worst", "2")

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 CROSSES = ("message", "request", "clear")
 """Kinds of steps that cross the network, and end when the last byte is at its receiver."""
-KINDS = ("compute", *CROSSES, "queue-pair", "acknowledgement", "local", "overhead", "gap", "latency")
+FOLLOWED = (*CROSSES, "queue-pair")
+"""Kinds of steps whose time is that of a message, which is followed."""
+KINDS = ("compute", *FOLLOWED, "acknowledgement", "local", "overhead", "gap", "latency")
 """All kinds of steps."""
 TIMES = ("arrival_ps", "finish_rx_ps", "finish_tx_ps")
 
@@ -174,17 +176,18 @@ class CriticalPath:
 
     def _within(self, step: Step) -> list[tuple[Wait, bool]]:
         """Waits of a message in the time of its step, each with whether it is at the last port."""
-        if step.kind not in CROSSES or step.flow is None:
+        if step.kind not in FOLLOWED or step.flow is None:
             return []
-        all_waits = self._waits.get(step.flow, [])
-        # Of a message that was under way when the iteration began, the first part is not part of it.
-        before = sum(wait["span_ps"] for wait, _ in all_waits) - step.span_ps
         found: list[tuple[Wait, bool]] = []
-        for wait, ends in all_waits:
-            cut = min(before, wait["span_ps"])
-            before -= cut
-            if wait["span_ps"] > cut:
-                found.append(({**wait, "span_ps": wait["span_ps"] - cut}, ends))
+        # A message may have been under way when the iteration began, and a queue pair goes on when the last packet of a
+        # message leaves.
+        before, left = step.begin_ps - self._starts.get(step.flow, 0), step.span_ps
+        for wait, ends in self._waits.get(step.flow, []):
+            skipped = min(before, wait["span_ps"])
+            span = min(left, wait["span_ps"] - skipped)
+            before, left = before - skipped, left - span
+            if span:
+                found.append(({**wait, "span_ps": span}, ends))
         return found
 
     def _elsewhere(self, wait: Wait, step: Step) -> bool | None:
@@ -197,6 +200,11 @@ class CriticalPath:
     def _receivers(self) -> dict[int, str]:
         flows = self.explained.flows if self.explained else tables.empty("flows")
         return dict(zip(flows["flow"].to_pylist(), flows["dst"].to_pylist(), strict=True))
+
+    @cached_property
+    def _starts(self) -> dict[int, int]:
+        flows = self.explained.flows if self.explained else tables.empty("flows")
+        return dict(zip(flows["flow"].to_pylist(), flows["arrival_ps"].to_pylist(), strict=True))
 
     @cached_property
     def _waits(self) -> dict[int, list[tuple[Wait, bool]]]:
@@ -256,7 +264,7 @@ def critical_path(
         )
     text = _core.critical_path(json.dumps(scenario), number, iteration, times, ran_ps, end_ps)
     found = msgspec.json.decode(text, type=Found)
-    wanted = {step.flow: step.span_ps for step in found.steps if step.kind in CROSSES and step.flow is not None}
+    wanted = {step.flow: step.span_ps for step in found.steps if step.kind in FOLLOWED and step.flow is not None}
     # If there are too many, those that took longest.
     chosen = sorted(wanted, key=lambda flow: -wanted[flow])[:FLOWS_MAX]
     explained = None

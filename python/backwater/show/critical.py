@@ -10,7 +10,7 @@ from rich.table import Table
 
 from backwater.common import quantities
 from backwater.common.quantities import some, tenths
-from backwater.runs.critical import CROSSES, CriticalPath, PathCause, Step
+from backwater.runs.critical import CROSSES, FOLLOWED, CriticalPath, PathCause, Step
 from backwater.runs.run import Run
 from backwater.show import answer, explained
 from backwater.show.explained import PLACES, ROWS, us
@@ -116,7 +116,7 @@ def step_lines(path: CriticalPath, number: int) -> list[str]:
     """Returns a tree: a step, and for a message the ports on its way and the causes of waiting at each."""
     step = path.steps[number]
     head = f"step {number + 1} of {len(path.steps)}, {step_words(step)}: {us(step.span_ps)}"
-    if path.explained is None or step.kind not in CROSSES or step.flow is None:
+    if path.explained is None or step.kind not in FOLLOWED or step.flow is None:
         return [head]
     if step.flow not in path.explained.flows["flow"].to_pylist():
         return [head]
