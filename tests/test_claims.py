@@ -21,7 +21,7 @@ from backwater.common.disk import sha256
 from backwater.common.percentiles import rank_of
 from backwater.execute import making, store
 from backwater.judge import claims, numbers, panels
-from backwater.judge.context import Point, Runs
+from backwater.judge.context import MeasuredRuns, Point
 from backwater.judge.settled import Course
 from backwater.runs.manifest import FORMAT, sealed
 from backwater.scenario import experiments
@@ -658,7 +658,7 @@ def test_a_count_that_is_above_zero_once_is_not_zero(seeds: Results) -> None:
 def test_what_has_happened_is_settled(seeds: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even in a network that drains: a longer run has no fewer drops."""
     draining = [Course({}, 0.5, 0.0, np.ones(2))] * 3
-    monkeypatch.setattr(Runs, "courses", lambda *_: draining)
+    monkeypatch.setattr(MeasuredRuns, "courses", lambda *_: draining)
     for run in seeds.runs:
         run.summary["drops"] = {"buffer": 7 if run.label == "A-0.5-2" else 0}
     drops = {"value": {"summary": "drops.buffer"}}
@@ -672,10 +672,10 @@ def test_a_knee_is_where_it_is_first(seeds: Results, monkeypatch: pytest.MonkeyP
     """Whether the value has settled at 0.9 does not matter, if it is surely there at 0.5."""
     drained = {0.5: 0.0, 0.9: 0.5}
 
-    def courses(_: Runs, leaf: Any, points: Sequence[Point]) -> list[Course]:
+    def courses(_: MeasuredRuns, leaf: Any, points: Sequence[Point]) -> list[Course]:
         return [Course({}, drained[dict(points[0])["workload.0.load"]], 0.0, np.ones(2))] * 3
 
-    monkeypatch.setattr(Runs, "courses", courses)
+    monkeypatch.setattr(MeasuredRuns, "courses", courses)
     knee = {"kind": "knee", "variant": "A", "value": MEAN, "along": "workload.0.load"}
     assert judge(seeds, **knee, threshold=1, expected=0.5)["verdict"] == "fail", "the sweep begins there"
     assert judge(seeds, **knee, threshold=6, expected=0.5)["verdict"] == "unsettled"
