@@ -173,6 +173,13 @@ impl Job {
         Op { work, stream, nic, phase, acknowledged }
     }
 
+    /// Receiver and payload of each send of a rank, in the order of their numbers.
+    pub fn sends(&self, rank: u32) -> impl Iterator<Item = (u32, u64)> {
+        let from = self.starts[rank as usize].nodes;
+        let nodes = &self.nodes[from..from + self.len(rank) as usize];
+        nodes.iter().filter(|node| node.kind == Kind::Send).map(|node| (node.peer, node.value))
+    }
+
     /// Returns the job with other operations in the place of its own, which wait for the same.
     ///
     /// # Panics

@@ -63,6 +63,38 @@ impl Placement {
     pub fn pieces(&self, bytes: u64) -> u16 {
         self.queue_pairs.map_or(1, |pairs| u64::from(pairs).min(bytes.max(1)) as u16)
     }
+
+    /// Checks that there are not too many messages to number, as [`Placed::new`] does.
+    ///
+    /// # Errors
+    /// If there are.
+    pub fn check(&self, job: &Job, hosts: usize, max_to_host: u32) -> Result<(), TooManyMessages> {
+        let (mut to_host, mut all) = (vec![0; hosts], 0);
+        for rank in 0..job.ranks() {
+            let from = self.hosts[rank as usize];
+            for (to, bytes) in job.sends(rank) {
+                let to = self.hosts[to as usize];
+                if from != to {
+                    let asks = u64::from(bytes > self.eager);
+                    let there = asks + u64::from(self.pieces(bytes));
+                    to_host[to as usize] += there;
+                    to_host[from as usize] += asks;
+                    all += there + asks;
+                }
+            }
+        }
+        self.limit(to_host.into_iter().max().unwrap_or(0), all, max_to_host)
+    }
+
+    /// Checks the numbers of messages of one repetition: most to one host, and all.
+    fn limit(&self, most: u64, all: u64, max_to_host: u32) -> Result<(), TooManyMessages> {
+        let repetitions = u64::from(self.repetitions);
+        let limits = [(most, u64::from(max_to_host), true), (all, u64::from(u32::MAX), false)];
+        match limits.into_iter().find(|(messages, max, _)| messages * repetitions > *max) {
+            Some((messages, max, to_one)) => Err(TooManyMessages { messages: messages * repetitions, max, to_one }),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Local {
@@ -169,7 +201,6 @@ impl Placed {
     /// Numbers the messages of one repetition.
     fn number(&mut self, max_to_host: u32) -> Result<(), TooManyMessages> {
         let Placed { job, placement, numbers, messages, to_host, .. } = self;
-        let repetitions = u64::from(placement.repetitions);
         // Sends of each rank that are still to be numbered start here.
         let mut sending: Vec<(u32, u32)> = (0..job.ranks()).map(|rank| (rank, 0)).collect();
         let mut level = Vec::new();
@@ -203,13 +234,8 @@ impl Placed {
                 }
             }
         }
-        let most = to_host.iter().max().map_or(0, |most| u64::from(*most) * repetitions);
-        let all = messages.len() as u64 * repetitions;
-        let limits = [(most, u64::from(max_to_host), true), (all, u64::from(u32::MAX), false)];
-        match limits.into_iter().find(|(messages, max, _)| messages > max) {
-            Some((messages, max, to_one)) => Err(TooManyMessages { messages, max, to_one }),
-            None => Ok(()),
-        }
+        let most = to_host.iter().max().map_or(0, |most| u64::from(*most));
+        placement.limit(most, messages.len() as u64, max_to_host)
     }
 
     /// Returns the job.
@@ -309,6 +335,8 @@ mod tests {
     use super::*;
     use crate::job::JobBuilder;
     use crate::op::Op;
+    use crate::toy::{random, random_placement};
+    use backwater_types::hash::Stream;
 
     /// A job in which each of `ranks` sends `sends[rank]`, destinations and bytes, and receives what the others send.
     fn job(sends: &[&[(u32, u64)]]) -> Arc<Job> {
@@ -368,6 +396,23 @@ mod tests {
         let expected =
             [(3, 0), (3, 1), (2, 2), (2, 3), (1, 0), (1, 1), (64, 0), (64, 0), (500, 0), (500, 1), (500, 2), (500, 3)];
         assert_eq!(pieces, expected.map(|(bytes, pair)| (bytes, Some(pair))));
+    }
+
+    /// What is counted beforehand is what is numbered.
+    #[test]
+    fn a_placement_that_is_checked_can_be_numbered_and_no_other() {
+        let mut refused = 0;
+        for seed in 0..500 {
+            let mut rng = Stream::new(seed, 1, 1);
+            let ranks = 1 + rng.next_u32() % 6;
+            let job = Arc::new(random(&mut rng, ranks, 40, true));
+            let placement = random_placement(&mut rng, ranks, [u64::MAX, 1000, 0][seed as usize % 3]);
+            let max = rng.next_u32() % 100;
+            let numbered = Placed::new(job.clone(), placement.clone(), 4, max).map(|_| ());
+            assert_eq!(placement.check(&job, 4, max), numbered, "seed {seed}");
+            refused += u32::from(numbered.is_err());
+        }
+        assert!((50..450).contains(&refused), "{refused}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::job::generated::algorithm_of;
+use crate::job::recent::Recent;
 use crate::model::{JobFormat, JobModel, JobSource, StartUnit};
 use crate::sizes::{plain_file, read_text};
 use backwater_jobs::chakra::{self, Groups};
@@ -12,7 +13,7 @@ use backwater_jobs::{Job, Refused, csv, goal, simai};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::Arc;
 
 /// Longest text that a resolved scenario holds itself, bytes. Of a longer file it holds the path and a hash.
 const ROWS_MAX: u64 = 1 << 20;
@@ -70,7 +71,7 @@ pub(crate) fn read(path: &Path, name: &str, reading: &Reading) -> Result<(Kept, 
 /// Reads the rows that a resolved scenario holds.
 pub(crate) fn parse(rows: &str, name: &str, reading: &Reading) -> Result<Arc<Job>, Error> {
     let hash = blake3::hash(rows.as_bytes()).to_hex().to_string();
-    cached(&hash, reading, || read_rows(rows, name, reading))
+    READ.get((hash, reading.clone()), || read_rows(rows, name, reading))
 }
 
 /// Reads the file that a resolved scenario names, if it is what it was.
@@ -104,7 +105,7 @@ pub(super) fn files(path: &Path, name: &str, format: JobFormat) -> Result<Vec<Na
 }
 
 pub(super) fn read_files(files: &[Named], hash: &str, reading: &Reading) -> Result<Arc<Job>, Error> {
-    cached(hash, reading, || {
+    READ.get((hash.into(), reading.clone()), || {
         let (path, name) = &files[0];
         match reading.format {
             JobFormat::Goal => goal::text::read(open(path, name)?, name).map_err(refused),
@@ -189,27 +190,5 @@ pub(super) fn hash_of(files: &[Named]) -> Result<String, Error> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// Jobs that are in use, by the hash of their file and how it was read. The runs of a sweep share one.
-static READ: Mutex<Vec<(String, Reading, Weak<Job>)>> = Mutex::new(Vec::new());
-
-/// The job that was read last. A command reads a scenario several times, to check it, to estimate it and to run it.
-static LAST: Mutex<Option<Arc<Job>>> = Mutex::new(None);
-
-/// Returns the job with this hash, if it is in use or was the last to be read, or reads it.
-fn cached(hash: &str, reading: &Reading, read: impl FnOnce() -> Result<Job, Error>) -> Result<Arc<Job>, Error> {
-    let lock = || READ.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let found =
-        lock().iter().find(|(other, kind, _)| other == hash && kind == reading).and_then(|(.., job)| job.upgrade());
-    if let Some(job) = found {
-        return Ok(job);
-    }
-    // The one before may be large, and this one as well.
-    let last = || LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    *last() = None;
-    let job = Arc::new(read()?);
-    *last() = Some(job.clone());
-    let mut all = lock();
-    all.retain(|(.., job)| job.strong_count() > 0);
-    all.push((hash.into(), reading.clone(), Arc::downgrade(&job)));
-    Ok(job)
-}
+/// Jobs by the hash of their file and how it was read.
+static READ: Recent<(String, Reading)> = Recent::new();

@@ -1,5 +1,6 @@
 //! Collectives as jobs.
 
+use crate::job::recent::Recent;
 use crate::model::{CollectiveAlgorithm, NcclProtocol, Pattern, Workload};
 use backwater_jobs::Job;
 use backwater_jobs::collective::nccl::{Latency, Protocol, latency};
@@ -13,16 +14,14 @@ use std::sync::Arc;
 /// # Errors
 /// If the algorithm cannot do this, in the words of a message about the scenario.
 pub(crate) fn job(workload: &Workload, ranks: u32, tick: u64) -> Result<(Arc<Job>, bool), String> {
-    let Workload::Collective { pattern, loaded, .. } = workload else { unreachable!("a collective") };
-    let repeats = *pattern != Pattern::Pipeline;
+    let Workload::Collective { pattern, .. } = workload else { unreachable!("a collective") };
     let from = format!("{workload:?}, {ranks} ranks, {tick}");
-    if let Some((_, job)) = loaded.generated.get().filter(|(made_from, _)| *made_from == from) {
-        return Ok((job.clone(), repeats));
-    }
-    let job = Arc::new(generate(workload, ranks, tick)?);
-    _ = loaded.generated.set((from, job.clone()));
-    Ok((job, repeats))
+    let job = GENERATED.get(from, || generate(workload, ranks, tick))?;
+    Ok((job, *pattern != Pattern::Pipeline))
 }
+
+/// Jobs by what they were made from.
+static GENERATED: Recent<String> = Recent::new();
 
 fn generate(workload: &Workload, n: u32, tick: u64) -> Result<Job, String> {
     let Workload::Collective {

@@ -7,13 +7,16 @@
 //! | [`file`] | files of jobs |
 //! | [`generated`] | collectives as jobs |
 //! | [`placing`] | ranks on hosts |
+//! | [`recent`] | jobs that were made lately |
 
 mod export;
 mod facts;
 pub(crate) mod file;
 pub(crate) mod generated;
 mod placing;
+mod recent;
 
 pub use export::{export, export_file};
 pub use facts::{facts, htsim_tree};
+pub(crate) use placing::check;
 pub use placing::{placed, tick};

@@ -2,7 +2,7 @@
 
 use crate::job::generated;
 use crate::model::{
-    COLLECTIVE_FLOWS_MAX, Conventions, JobFormat, JobOverheads, JobPlacement, LoadedJob, Scenario, Time, Workload,
+    COLLECTIVE_FLOWS_MAX, Conventions, JobFormat, JobOverheads, JobPlacement, Scenario, Time, Workload,
 };
 use crate::topology::Graph;
 use backwater_jobs::placed::{Local, Overheads};
@@ -20,9 +20,38 @@ use std::sync::Arc;
 /// # Panics
 /// If the workload has no job, or names hosts that do not exist.
 pub fn placed(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<Arc<Placed>, String> {
+    let (Workload::Job { loaded, .. } | Workload::Collective { loaded, .. }) = workload else {
+        unreachable!("a workload with a job")
+    };
+    let (job, placement) = placement(scenario, workload, graph)?;
+    let same = |placed: &&Arc<Placed>| Arc::ptr_eq(placed.job(), &job) && *placed.placement() == placement;
+    if let Some(placed) = loaded.placed.get().filter(same) {
+        return Ok(placed.clone());
+    }
+    let placed = Placed::new(job.clone(), placement, graph.hosts, COLLECTIVE_FLOWS_MAX);
+    let placed = Arc::new(placed.map_err(|problem| problem.to_string())?);
+    // A scenario that was changed since shares the place with the one before, which keeps it.
+    _ = loaded.placed.set(placed.clone());
+    Ok(placed)
+}
+
+/// Checks that the job of a workload fits on the network, without the work of placing it.
+///
+/// # Errors
+/// Those of [`placed`].
+///
+/// # Panics
+/// As [`placed`] does.
+pub(crate) fn check(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<(), String> {
+    let (job, placement) = placement(scenario, workload, graph)?;
+    placement.check(&job, graph.hosts, COLLECTIVE_FLOWS_MAX).map_err(|problem| problem.to_string())
+}
+
+/// Returns the job of a workload, and where it runs.
+fn placement(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<(Arc<Job>, Placement), String> {
     match workload {
-        Workload::Job { .. } => place_job(scenario, workload, graph),
-        Workload::Collective { .. } => place_collective(scenario, workload, graph),
+        Workload::Job { .. } => of_job(scenario, workload, graph),
+        Workload::Collective { .. } => of_collective(scenario, workload, graph),
         _ => unreachable!("a workload with a job"),
     }
 }
@@ -37,7 +66,7 @@ fn numbers(graph: &Graph, names: &[String]) -> Vec<usize> {
     names.iter().map(|name| numbers[name.as_str()]).collect()
 }
 
-fn place_job(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<Arc<Placed>, String> {
+fn of_job(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<(Arc<Job>, Placement), String> {
     let Workload::Job {
         hosts,
         placement,
@@ -77,22 +106,12 @@ fn place_job(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<
         overheads: overheads_of(overheads, &scenario.conventions),
         local: Local { latency: local.latency, rate: local.rate },
     };
-    place(loaded, job, placement, graph)
+    Ok((job.clone(), placement))
 }
 
-fn place_collective(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<Arc<Placed>, String> {
-    let Workload::Collective {
-        pattern,
-        algorithm,
-        hosts,
-        iterations,
-        launch,
-        launch_once,
-        nccl,
-        queue_pairs,
-        loaded,
-        ..
-    } = workload
+fn of_collective(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Result<(Arc<Job>, Placement), String> {
+    let Workload::Collective { pattern, algorithm, hosts, iterations, launch, launch_once, nccl, queue_pairs, .. } =
+        workload
     else {
         unreachable!("a collective")
     };
@@ -113,7 +132,7 @@ fn place_collective(scenario: &Scenario, workload: &Workload, graph: &Graph) -> 
         overheads: Overheads { latency, ..Overheads::default() },
         local: Local::default(),
     };
-    place(loaded, &job, placement, graph)
+    Ok((job, placement))
 }
 
 /// Returns hosts in the order in which ranks take them.
@@ -140,20 +159,6 @@ fn order_of(scenario: &Scenario, graph: &Graph, mut hosts: Vec<usize>, placement
         }
     }
     hosts
-}
-
-/// Places a job, unless it was placed the same way before.
-fn place(loaded: &LoadedJob, job: &Arc<Job>, placement: Placement, graph: &Graph) -> Result<Arc<Placed>, String> {
-    let same = |placed: &&Arc<Placed>| Arc::ptr_eq(placed.job(), job) && *placed.placement() == placement;
-    if let Some(placed) = loaded.placed.get().filter(same) {
-        return Ok(placed.clone());
-    }
-    let placed = Placed::new(job.clone(), placement, graph.hosts, COLLECTIVE_FLOWS_MAX)
-        .map_err(|problem| problem.to_string())?;
-    let placed = Arc::new(placed);
-    // A scenario that was changed since shares the place with the one before, which keeps it.
-    _ = loaded.placed.set(placed.clone());
-    Ok(placed)
 }
 
 fn overheads_of(of: &JobOverheads, conventions: &Conventions) -> Overheads {

@@ -149,8 +149,6 @@ pub struct JobLocal {
 pub struct LoadedJob {
     /// The job.
     pub(crate) job: Option<Arc<Job>>,
-    /// The job of a collective, made when it is first needed, and what it was made from.
-    pub(crate) generated: Arc<OnceLock<(String, Arc<Job>)>>,
     /// The job on hosts, made when it is first needed.
     pub(crate) placed: Arc<OnceLock<Arc<Placed>>>,
 }

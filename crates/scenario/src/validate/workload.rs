@@ -278,8 +278,7 @@ impl One<'_> {
         self.starts("start", *start)?;
         let end = self.doc.scenario.run.duration;
         self.need(*compute <= end, "compute", || format!("expected at most run.duration = {end}"))?;
-        job::placed(self.doc.scenario, workload, &self.net.graph)
-            .map(|_| ())
+        job::check(self.doc.scenario, workload, &self.net.graph)
             .map_err(|problem| self.wrong(self.hosts_key(), problem))
     }
 
@@ -418,8 +417,7 @@ impl One<'_> {
         }
         let rate = local.rate.is_none_or(|rate| (RATE_MIN..=RATE_MAX).contains(&rate));
         self.need(rate, "local.rate", || format!("expected {RATE_MIN} to {RATE_MAX}"))?;
-        job::placed(self.doc.scenario, workload, &self.net.graph)
-            .map(|_| ())
+        job::check(self.doc.scenario, workload, &self.net.graph)
             .map_err(|problem| self.wrong(self.hosts_key(), problem))
     }
 
