@@ -13,7 +13,6 @@ use crate::span::Span;
 use crate::trace::{After, Entry, NO_OP, Trace};
 use backwater_types::Instant;
 use std::collections::HashMap;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A part of the critical path.
@@ -144,8 +143,9 @@ fn path(placed: &Arc<Placed>, when: drive::When, times: Times, iteration: u32) -
     let running = spans.iter().filter(|span| span.end > begin).map(|span| span.repetition).min();
     let pairs = QueuePairs::new(placed, times);
     let sent = pairs.repetitions(placed, times, begin, end);
-    let first = running.map_or(repetition, |running| repetition.min(running)).min(*sent.start());
-    let machine = replay(placed, when, times, first..1 + repetition.max(*sent.end()))?;
+    let (first, last) = sent.unwrap_or((repetition, repetition));
+    let first = running.map_or(repetition, |running| repetition.min(running)).min(first);
+    let machine = replay(placed, when, times, first..1 + repetition.max(last))?;
     let trace = machine.traced().expect("it was asked for");
     let mut walk = Walk { placed, trace, times, pairs, begin, repetition, at: end, steps: Vec::new() };
     let Some((rank, op)) = walk.last_op(iteration % each) else { return Ok(None) };
@@ -420,15 +420,17 @@ impl QueuePairs {
         QueuePairs(of)
     }
 
-    /// Repetitions whose messages were on their way between two times; of none, an empty range.
-    fn repetitions(&self, placed: &Placed, times: Times, begin: Instant, end: Instant) -> RangeInclusive<u32> {
+    /// First and last repetition whose messages were on their way between two times.
+    fn repetitions(&self, placed: &Placed, times: Times, begin: Instant, end: Instant) -> Option<(u32, u32)> {
         let numbers = self.0.values().flatten().map(|(_, number)| *number);
         let sent = numbers.filter(|number| {
             let number = *number as usize;
             times.started[number] < end && times.received[number] > begin
         });
-        sent.map(|number| placed.message(number).1)
-            .fold(u32::MAX..=0, |all, one| one.min(*all.start())..=one.max(*all.end()))
+        sent.map(|number| placed.message(number).1).fold(None, |all, one| {
+            let (first, last) = all.unwrap_or((one, one));
+            Some((one.min(first), one.max(last)))
+        })
     }
 
     /// Message of the same queue pair that started before `number`.

@@ -30,6 +30,7 @@ type ByInteger = BuildHasherDefault<IntegerHasher>;
 /// A queue that is not empty. A rank may post all receives of a job at its start, each for a message of its own, so a
 /// queue of one takes no memory besides its place.
 #[derive(Clone, Debug)]
+#[expect(clippy::box_collection, reason = "a queue of one is half as large, and others are few")]
 enum Queue<T> {
     One(T),
     More(Box<VecDeque<T>>),
