@@ -2,7 +2,7 @@
 // longest of them, and of the step that the reader picks the ports on its way.
 const CAUSE_TINTS = {
   compute: "--c2", own: "--c0", queue: "--c4", "other-queues": "--c7", "other-flows": "--c3", paused: "--bad", transport: "--c5",
-  recovery: "--c6", "acks-and-frames": "--soft", idle: "--rule", hosts: "--c1", unfollowed: "--soft",
+  recovery: "--c6", "acks-and-frames": "--soft", idle: "--rule", hosts: "--c1", unfollowed: "--soft", "queue-pair": "--c5",
 };
 // Of causes that differ in the class of packets only, the longest has the full colour.
 const SHADES = [1, 0.6, 0.38, 0.24];
