@@ -1,6 +1,5 @@
 //! Flows: source, destination, size and start.
 
-use crate::keys::CONNECTION_PORT;
 use backwater_scenario::model::COLLECTIVE_FLOWS_MAX as FLOWS_MAX;
 use backwater_types::Instant;
 
@@ -27,6 +26,10 @@ pub struct Flow {
     /// Traffic class of the flow's packets.
     pub priority: u8,
 }
+
+/// First port by which a flow of a job tells its connection: the range of UDP source ports in RoCEv2. Connections of a
+/// pair of hosts have ports of their own.
+pub const CONNECTION_PORT: u16 = 0xc000;
 
 /// Size of an endless flow.
 pub const ENDLESS: u64 = u64::MAX;

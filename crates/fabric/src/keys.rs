@@ -12,9 +12,6 @@ pub fn flow_key(seed: u64, id: u32) -> u32 {
     (hash::draw(seed ^ 0x6b65_7973, id as u64) >> 32) as u32
 }
 
-/// First port by which a flow of a job tells its connection: the range of UDP source ports in RoCEv2. Connections of a
-/// pair of hosts have ports of their own.
-pub const CONNECTION_PORT: u16 = 0xc000;
 /// Destination port of RoCEv2.
 const RDMA_PORT: u16 = 4791;
 

@@ -2,7 +2,7 @@
 
 use crate::flow::{Arrival, Own};
 use crate::process::{Process, Progress};
-use backwater_fabric::keys::CONNECTION_PORT;
+use backwater_fabric::flow::CONNECTION_PORT;
 use backwater_jobs::{Begin, Machine, Placed, Span};
 use backwater_scenario::model::COLLECTIVE_PORT;
 use backwater_types::Instant;

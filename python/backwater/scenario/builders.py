@@ -402,8 +402,9 @@ def collective(
     * `nccl`: Takes `launch` and `launch_once` from NCCL's tuning of a ring or a tree between nodes, with this
       protocol.
     * `priority`: Priority of its packets, 0 (the highest) to 7.
-    * `queue_pairs`: Queue pairs of each pair of hosts. A message is divided among them, and all data of a queue
-      pair takes one path. Absent: each message takes a path of its own.
+    * `queue_pairs`: Queue pairs of each pair of hosts. A message is divided among them. All data of a queue
+      pair takes one path, and its messages leave one after the other. Absent: each message takes a path of its
+      own.
     * `reduce_rate`: Rate at which a rank adds data that it receives to its own. Absent: at once.
     * `slots`: Messages that a rank sends to another in one channel ahead of the acknowledgement of the first.
       Absent: any number.
@@ -479,8 +480,9 @@ def job(
     * `overheads`: Time that messages cost at hosts.
     * `placement`: Order in which ranks take hosts.
     * `priority`: Priority of its packets, 0 (the highest) to 7.
-    * `queue_pairs`: Queue pairs of each pair of hosts. A message is divided among them, and all data of a queue
-      pair takes one path. Absent: each message takes a path of its own.
+    * `queue_pairs`: Queue pairs of each pair of hosts. A message is divided among them. All data of a queue
+      pair takes one path, and its messages leave one after the other. Absent: each message takes a path of its
+      own.
     * `ranks_per_host`: Ranks on each host.
     * `signal`: Size of the message by which a trigger of htsim reaches another host. Absent: such a trigger is
       refused, since hosts learn of one another only by messages.
