@@ -55,6 +55,8 @@ class Phase:
 phase = Phase(None, lambda: "nothing was left half-written")
 heard: list[int] = []
 """Signals so far."""
+naming = threading.Event()
+"""Set while what is finished gets its name. That takes a moment, and is not cut short."""
 
 
 def listen() -> None:
@@ -66,6 +68,16 @@ def listen() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda *_: None)  # The wakeup descriptor tells.
     threading.Thread(target=hear, args=(read,), daemon=True).start()
+
+
+@contextlib.contextmanager
+def named() -> Iterator[None]:
+    """Lets what is finished get its name before a signal ends the process."""
+    naming.set()
+    try:
+        yield
+    finally:
+        naming.clear()
 
 
 @contextlib.contextmanager
@@ -104,7 +116,7 @@ def on_signal(number: int) -> None:
 def end_in_time() -> None:
     """Ends the process after a while, if it has not ended by itself."""
     processor, clock = time.process_time(), time.monotonic()
-    while time.process_time() - processor < ENDING_S and time.monotonic() - clock < WALL_S:
+    while time.monotonic() - clock < WALL_S and (time.process_time() - processor < ENDING_S or naming.is_set()):
         time.sleep(0.005)
     leave()
 

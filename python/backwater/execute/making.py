@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from backwater import _core
 from backwater.common import disk
-from backwater.common.signals import Stop
+from backwater.common.signals import Stop, named
 from backwater.common.versions import commit
 from backwater.execute import memory, sweep
 from backwater.execute.control import RateControl
@@ -140,12 +140,13 @@ class Making:
             self.close()
             return False
         failure = None
-        try:
-            if self._unrecorded:
-                self._record()
-        except _core.InputError as error:
-            failure = error
-        self.place = self._commit(interrupted=True)
+        with named():
+            try:
+                if self._unrecorded:
+                    self._record()
+            except _core.InputError as error:
+                failure = error
+            self.place = self._commit(interrupted=True)
         if failure is not None:
             raise _core.InputError(f"{failure}\n{kept(self)}") from failure
         return True
