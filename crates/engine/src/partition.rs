@@ -1,7 +1,7 @@
 //! Interface of one thread's nodes, whatever their types, to the loop of a run: one call for each window, and readings
 //! between windows.
 
-use crate::host::params::Finished;
+use crate::host::params::Report;
 use crate::observe::Observer;
 use backwater_counters::SwitchView;
 use backwater_counters::link_meter::LinkCount;
@@ -22,8 +22,8 @@ pub trait Partition: Send {
     fn begin(&mut self);
     /// Queues a flow that starts at a host of the partition before the end of the next window.
     fn announce(&mut self, flow: Flow);
-    /// Handles every event before `end`, and calls `finished` for each flow that ends.
-    fn run_window(&mut self, end: Instant, finished: &mut dyn FnMut(Instant, Finished));
+    /// Handles every event before `end`, and calls `report` for each flow that ends.
+    fn run_window(&mut self, end: Instant, report: &mut dyn FnMut(Instant, Report));
     /// Returns the time of the earliest pending event, given that flows start no sooner than `next_flow`. Called
     /// between a window and its hand-over.
     fn next(&self, next_flow: Instant) -> Instant;

@@ -1,6 +1,6 @@
 //! Nodes of given types with all that they run with, as a [`Partition`].
 
-use crate::host::params::{Finished, HostParams};
+use crate::host::params::{HostParams, Report};
 use crate::host::port::{EndHost, ExtensionOf};
 use crate::link::Crossing;
 use crate::nodes::Nodes;
@@ -74,8 +74,8 @@ where
         H::Schedule::announce(&mut self.nodes, flow);
     }
 
-    fn run_window(&mut self, end: Instant, finished: &mut dyn FnMut(Instant, Finished)) {
-        H::Schedule::run_window(&mut self.nodes, end, &self.params, finished, &mut self.observer);
+    fn run_window(&mut self, end: Instant, report: &mut dyn FnMut(Instant, Report)) {
+        H::Schedule::run_window(&mut self.nodes, end, &self.params, report, &mut self.observer);
     }
 
     fn next(&self, next_flow: Instant) -> Instant {

@@ -9,7 +9,7 @@ pub mod queue_pairs;
 pub mod receivers;
 pub mod starts;
 
-pub use params::{Finished, HostParams};
+pub use params::{HostParams, Report};
 pub use port::{EndHost, EventContext, HostPort, HostSetup};
 
 use crate::observe::{Observer, SendState, Timer};
@@ -349,20 +349,20 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         self.offer(w, slot);
     }
 
-    /// Starts the next message of the queue pair that has sent all of flow `sent`. The port is busy with its last packet.
+    /// Starts the next message of the queue pair that has sent all of flow `sent`, and returns whether there is one. The
+    /// port is busy with the last packet of that flow.
     #[cold]
-    fn open_next(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, sent: u32) {
-        if let Some(mut arrival) = self.pairs.next(sent) {
-            arrival.at = w.now;
-            (w.finished)(w.now, Finished::Began { flow: arrival.id });
-            self.open(w, arrival);
-        }
+    fn open_next(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, sent: u32) -> bool {
+        let Some(next) = self.pairs.next(sent) else { return false };
+        (w.report)(w.now, Report::Began { flow: next.id });
+        self.open(w, Arrival { at: w.now, ..next });
+        true
     }
 
     /// Tells a workload that its time has come, and starts what it starts.
     #[cold]
     fn on_wake(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, wake: Arrival) {
-        (w.finished)(w.now, Finished::Woke { wake, starts: &mut self.starts });
+        (w.report)(w.now, Report::Woke { wake, starts: &mut self.starts });
         self.start_due(w);
         self.await_start(w);
     }
@@ -447,12 +447,11 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         if !N::TAKES_AT_ONCE {
             self.set_timer(w, packet.sender_slot);
         }
-        if packet.has(flags::LAST) && self.pairs.is_used() {
-            let _ = depart(&mut self.port, &self.nic, w, &packet);
-            self.open_next(w, packet.flow);
-            return if self.nic.sendable() { self.port.busy_until } else { Instant::NEVER };
+        let again = depart(&mut self.port, &self.nic, w, &packet);
+        if packet.has(flags::LAST) && self.pairs.is_used() && self.open_next(w, packet.flow) && self.nic.sendable() {
+            return self.port.busy_until;
         }
-        depart(&mut self.port, &self.nic, w, &packet)
+        again
     }
 
     #[inline]
@@ -494,7 +493,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         }
         if flow.state.is_done() {
             self.receivers.finish(slot);
-            (w.finished)(now, Finished::Received { flow: packet.flow, starts: &mut self.starts });
+            (w.report)(now, Report::Received { flow: packet.flow, starts: &mut self.starts });
             self.await_start(w);
         } else {
             let due = flow.state.timer(receiving, shared);
@@ -535,7 +534,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             self.credits.wasted += flow.source.wasted() as u64;
             let (retransmitted, timeouts) = (flow.source.retransmitted(), flow.source.timeouts());
             let (next, starts) = (self.starts.next(), &mut self.starts);
-            (w.finished)(w.now, Finished::Acknowledged { flow: flow.id, retransmitted, timeouts, starts });
+            (w.report)(w.now, Report::Acknowledged { flow: flow.id, retransmitted, timeouts, starts });
             let starts_sooner = self.starts.next() < next;
             if let Source::Flow(sender) = &mut flow.source {
                 T::close(&w.params.nic.transport, &mut self.peers, sender);

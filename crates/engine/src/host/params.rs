@@ -27,9 +27,9 @@ pub struct HostParams<P> {
     pub datagrams: Vec<Option<SerTime>>,
 }
 
-/// Completion of a flow at one of its ends, its late begin, or a time that a workload waited for.
+/// Report of a host: a flow has ended at one of its ends, a message that waited has begun, or a time has come.
 #[derive(Debug)]
-pub enum Finished<'a> {
+pub enum Report<'a> {
     /// The last byte reached the receiver.
     Received {
         /// Flow number.

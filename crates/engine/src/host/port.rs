@@ -1,6 +1,6 @@
 //! Port of a host, with its event queue and counters, and the interface by which the engine drives a host.
 
-use crate::host::params::{Finished, HostParams};
+use crate::host::params::{HostParams, Report};
 use crate::link::{Transit, put_on_wire};
 use crate::observe::{Observer, SendState, Transmission};
 use crate::schedule::{Agenda, EventName, FlowTimer, Schedule};
@@ -86,7 +86,7 @@ pub struct EventContext<'a, P, S: Schedule, O> {
     /// Frames in transit.
     pub transit: &'a mut Transit<S>,
     /// Callback for flows that finish.
-    pub finished: &'a mut (dyn FnMut(Instant, Finished) + 'a),
+    pub report: &'a mut (dyn FnMut(Instant, Report) + 'a),
     /// Observer of the event.
     pub observer: &'a mut O,
 }

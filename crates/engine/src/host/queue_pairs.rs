@@ -1,7 +1,7 @@
-//! Queue pairs of a host, each of which sends its messages one after the other, as RDMA does.
+//! Queue pairs of a host. Each sends its messages one after the other, as an RDMA NIC does.
 //!
-//! A message begins when the last packet of the one before has left. What is sent again does not count: it may leave
-//! beside the next message. A message has a rate and a window of its own, as in the public simulators.
+//! A message begins when the last packet of the one before has left. Retransmissions of the earlier message may leave
+//! beside the next one. Each message has a rate and a window of its own, as in the public simulators.
 
 use backwater_fabric::flow::Flow;
 use std::collections::{HashMap, VecDeque};
@@ -9,12 +9,12 @@ use std::collections::{HashMap, VecDeque};
 /// A queue pair: destination, port and workload.
 type Pair = (u16, u16, u8);
 
-/// Messages that are being sent, and those that wait for them.
+/// The message that each queue pair sends, and those that wait for it.
 #[derive(Debug, Default)]
 pub struct QueuePairs {
     /// `[flow]`: the queue pair that sends it.
     sending: HashMap<u32, Pair>,
-    /// Of each queue pair that sends: the messages that wait, in order.
+    /// `[queue pair that sends]`: messages that wait, in order.
     waiting: HashMap<Pair, VecDeque<Flow>>,
 }
 
@@ -39,7 +39,7 @@ impl QueuePairs {
 
     /// Notes that the last packet of a flow has left, and returns the message that begins now.
     pub fn next(&mut self, sent: u32) -> Option<Flow> {
-        // It may leave once more.
+        // A last packet that is sent again finds no entry.
         let pair = self.sending.remove(&sent)?;
         let next = self.waiting.get_mut(&pair)?.pop_front();
         match next {

@@ -11,7 +11,7 @@
 //! instant but was scheduled earlier still finds the port taken, and is counted in the queue when the next packet is
 //! marked.
 
-use crate::host::params::{Finished, HostParams};
+use crate::host::params::{HostParams, Report};
 use crate::host::port::{EndHost, EventContext};
 use crate::hpcc::wheel::{Event, EventKind, Wheel};
 use crate::nodes::Nodes;
@@ -139,7 +139,7 @@ where
         nodes: &mut Nodes<H, D>,
         end: Instant,
         params: &HostParams<H::Params>,
-        finished: &mut dyn FnMut(Instant, Finished),
+        report: &mut dyn FnMut(Instant, Report),
         observer: &mut O,
     ) {
         let (hosts, transit) = (nodes.hosts.len(), &mut nodes.transit);
@@ -163,7 +163,7 @@ where
                     continue;
                 }
                 if let Some(host) = nodes.hosts.get_mut(node) {
-                    let w = &mut EventContext { now, params, transit, finished, observer };
+                    let w = &mut EventContext { now, params, transit, report, observer };
                     match kind {
                         EventKind::Arrival => host.arrive(w, packet),
                         EventKind::Free => host.free(w),
@@ -195,7 +195,7 @@ where
                 // The host starts the flow at the whole nanosecond. Within a nanosecond no event comes there, so a
                 // timer set for later in the nanosecond would expire before its time.
                 let now = Instant(start.0 / 1000 * 1000);
-                let w = &mut EventContext { now, params, transit, finished, observer };
+                let w = &mut EventContext { now, params, transit, report, observer };
                 host.start(w, flow);
                 host.started(w);
                 let id = usize::from(flow.src);

@@ -12,7 +12,7 @@
 
 use super::ranks::{Account, Ranks, START_OF_NS};
 use super::stamps::Stamp;
-use crate::host::params::{Finished, HostParams};
+use crate::host::params::{HostParams, Report};
 use crate::host::port::{ARRIVAL, EndHost, EventContext, LINK, PORT, TIMER};
 use crate::link::Transit;
 use crate::node_by_node::NodeByNode;
@@ -283,7 +283,7 @@ where
         nodes: &mut Nodes<H, D>,
         end: Instant,
         params: &HostParams<H::Params>,
-        finished: &mut dyn FnMut(Instant, Finished),
+        report: &mut dyn FnMut(Instant, Report),
         observer: &mut O,
     ) {
         // The window includes all of its last nanosecond, for any sort time of its events.
@@ -301,7 +301,7 @@ where
                     transit.schedule.nodes.woken[i].clear();
                     port.agenda.tree.set_plain(LINK, transit.schedule.nodes.head(port.link_in));
                 }
-                let mut node = AtHost { host, params, transit, finished, observer };
+                let mut node = AtHost { host, params, transit, report, observer };
                 run(&mut node, end);
                 transit.schedule.nodes.next[i] = host.port().agenda.tree.next();
             }
@@ -379,7 +379,7 @@ struct AtHost<'a, H: EndHost, O> {
     host: &'a mut H,
     params: &'a HostParams<H::Params>,
     transit: &'a mut Transit<H::Schedule>,
-    finished: &'a mut dyn FnMut(Instant, Finished),
+    report: &'a mut dyn FnMut(Instant, Report),
     observer: &'a mut O,
 }
 
@@ -411,9 +411,9 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, O: Observer> Node<E, 4> for
 
     #[inline(always)]
     fn run(&mut self, at: Instant, leaf: usize) {
-        let AtHost { host, params, transit, finished, observer } = self;
+        let AtHost { host, params, transit, report, observer } = self;
         let port = host.port_mut();
-        let mut w = EventContext { now: at, params, transit, finished: *finished, observer: *observer };
+        let mut w = EventContext { now: at, params, transit, report: *report, observer: *observer };
         match leaf {
             LINK => {
                 let (stamp, frame, _) = w.transit.schedule.nodes.take(port.link_in);

@@ -2,7 +2,7 @@
 
 mod node_by_node;
 
-use crate::host::params::{Finished, HostParams};
+use crate::host::params::{HostParams, Report};
 use crate::host::port::EndHost;
 use crate::nodes::Nodes;
 use crate::schedule::Schedule;
@@ -21,7 +21,7 @@ pub trait Windows<H: EndHost, D, O>: Schedule {
         nodes: &mut Nodes<H, D>,
         end: Instant,
         params: &HostParams<H::Params>,
-        finished: &mut dyn FnMut(Instant, Finished),
+        report: &mut dyn FnMut(Instant, Report),
         observer: &mut O,
     );
     /// Completes the window that ended at `end`, after all partitions have put their accounts of it into `accounts`.

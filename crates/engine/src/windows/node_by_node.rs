@@ -1,6 +1,6 @@
 //! Windows node by node: one node after another runs through the whole window.
 
-use crate::host::params::{Finished, HostParams};
+use crate::host::params::{HostParams, Report};
 use crate::host::port::{ARRIVAL, EndHost, EventContext, LINK, PORT};
 use crate::link::Transit;
 use crate::node_by_node::NodeByNode;
@@ -36,7 +36,7 @@ where
         nodes: &mut Nodes<H, D>,
         end: Instant,
         params: &HostParams<H::Params>,
-        finished: &mut dyn FnMut(Instant, Finished),
+        report: &mut dyn FnMut(Instant, Report),
         observer: &mut O,
     ) {
         let (hosts, transit) = (nodes.hosts.len(), &mut nodes.transit);
@@ -47,7 +47,7 @@ where
                     transit.schedule.woken[i].clear();
                     port.agenda.set(LINK, transit.schedule.head(port.link_in));
                 }
-                run_host(host, end, params, transit, finished, observer);
+                run_host(host, end, params, transit, report, observer);
                 transit.schedule.next[i] = host.port().agenda.next();
             }
         }
@@ -71,10 +71,10 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
     end: Instant,
     params: &HostParams<H::Params>,
     transit: &mut Transit<NodeByNode<E>>,
-    finished: &mut dyn FnMut(Instant, Finished),
+    report: &mut dyn FnMut(Instant, Report),
     observer: &mut O,
 ) {
-    let w = &mut EventContext { now: Instant::ZERO, params, transit, finished, observer };
+    let w = &mut EventContext { now: Instant::ZERO, params, transit, report, observer };
     while let Some((now, leaf)) = host.port().agenda.first_before(end) {
         w.now = now;
         match leaf {

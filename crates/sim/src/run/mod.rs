@@ -23,7 +23,7 @@ use crate::run::partition_results::PartitionResults;
 use crate::run::stall::{PartitionState, StallDetector, has_stalled};
 use backwater_counters::stats::PortStats;
 use backwater_engine::Partition;
-use backwater_engine::host::params::Finished;
+use backwater_engine::host::params::Report;
 use backwater_engine::host::starts::Starts;
 use backwater_measure::link_samples::LinkMeter;
 use backwater_scenario::model::Scenario;
@@ -205,14 +205,14 @@ impl<'a> Worker<'a> {
                 starts.push(next);
             }
         };
-        let mut record = |now: Instant, finished: Finished| match finished {
-            Finished::Received { flow, starts } => {
+        let mut record = |now: Instant, report: Report| match report {
+            Report::Received { flow, starts } => {
                 results.received[flow as usize] = now;
                 if flow < closed_loop_flows {
                     traffic.on_received(flow, now, |next| begin(results, starts, next));
                 }
             }
-            Finished::Acknowledged { flow, retransmitted, timeouts, starts } => {
+            Report::Acknowledged { flow, retransmitted, timeouts, starts } => {
                 results.acknowledged[flow as usize] = now;
                 results.retransmitted[flow as usize] = retransmitted;
                 results.timeouts[flow as usize] = timeouts.min(u16::MAX as u32) as u16;
@@ -222,8 +222,8 @@ impl<'a> Worker<'a> {
                     traffic.on_acknowledged(flow, now, |next| begin(results, starts, next));
                 }
             }
-            Finished::Began { flow } => results.started[flow as usize] = now,
-            Finished::Woke { wake, starts } => {
+            Report::Began { flow } => results.started[flow as usize] = now,
+            Report::Woke { wake, starts } => {
                 woken += 1;
                 traffic.on_wake(wake, now, |next| begin(results, starts, next));
             }
