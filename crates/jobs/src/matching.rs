@@ -9,6 +9,7 @@
 use crate::op::ANY;
 use backwater_types::hash::mix64;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -162,6 +163,17 @@ impl<M> Matching<M> {
 }
 
 impl<T> Queue<T> {
+    /// Adds an entry behind the others.
+    fn with(self, last: T) -> Queue<T> {
+        match self {
+            Queue::One(first) => Queue::More(Box::new([first, last].into())),
+            Queue::More(mut all) => {
+                all.push_back(last);
+                Queue::More(all)
+            }
+        }
+    }
+
     fn front(&self) -> &T {
         match self {
             Queue::One(one) => one,
@@ -179,13 +191,9 @@ impl<T> Queue<T> {
 }
 
 fn push<T>(queues: &mut HashMap<u64, Queue<T>, ByInteger>, key: u64, last: T) {
-    match queues.remove(&key) {
-        None => _ = queues.insert(key, Queue::One(last)),
-        Some(Queue::One(first)) => _ = queues.insert(key, Queue::More(Box::new([first, last].into()))),
-        Some(Queue::More(mut all)) => {
-            all.push_back(last);
-            queues.insert(key, Queue::More(all));
-        }
+    match queues.entry(key) {
+        Entry::Vacant(place) => _ = place.insert(Queue::One(last)),
+        Entry::Occupied(place) => _ = place.replace_entry_with(|_, queue| Some(queue.with(last))),
     }
 }
 
