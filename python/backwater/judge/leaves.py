@@ -93,24 +93,24 @@ def injected_within(columns: Columns, runs: list[Run], leaf: Leaf) -> float:
 
 def sum_over_ports(_: Columns, runs: list[Run], leaf: Leaf) -> float:
     """Returns the sum of a column of the table of egress ports."""
-    table = selected(runs[0].table("ports"), leaf, "node", "peer")
-    if leaf["ports"] not in table.column_names or leaf["ports"] in ("node", "peer"):
-        raise InputError(f"ports = {leaf['ports']!r}: no such number of a port; `backwater schema ports` lists them")
-    if table.num_rows == 0:
-        raise InputError(f"value {leaf}: there is no such port")
-    return float(pc.sum(table[leaf["ports"]]).as_py())
+    return float(pc.sum(numbers(runs[0], leaf, "ports", ("node", "peer"), "a port")).as_py())
 
 
 def over_mmus(_: Columns, runs: list[Run], leaf: Leaf) -> float:
     """Returns a column of the table of MMUs, added up, or its largest value for the columns in `LARGEST`."""
-    table = selected(runs[0].table("mmus"), leaf, "node", "mmu")
-    if leaf["mmus"] not in table.column_names or leaf["mmus"] in ("node", "mmu"):
-        raise InputError(f"mmus = {leaf['mmus']!r}: no such number of an MMU; `backwater schema mmus` lists them")
-    if table.num_rows == 0:
-        raise InputError(f"value {leaf}: there is no such MMU")
-    values = table[leaf["mmus"]]
+    values = numbers(runs[0], leaf, "mmus", ("node", "mmu"), "an MMU")
     value = (pc.max(values) if leaf["mmus"] in LARGEST else pc.sum(values)).as_py()
     return known(value, f"{leaf['mmus']} of MMUs")
+
+
+def numbers(run: Run, leaf: Leaf, kind: Literal["ports", "mmus"], keys: tuple[str, str], one: str) -> pa.ChunkedArray:
+    """Returns the column that a measurement names of the table of its kind, in the rows that it selects."""
+    table, name = selected(run.table(kind), leaf, *keys), leaf[kind]
+    if name not in table.column_names or name in keys:
+        raise InputError(f"{kind} = {name!r}: no such number of {one}; `backwater schema {kind}` lists them")
+    if table.num_rows == 0:
+        raise InputError(f"value {leaf}: there is no such {one.split()[1]}")
+    return table[name]
 
 
 def mean_pauses(_: Columns, runs: list[Run], leaf: Leaf) -> float:
