@@ -369,7 +369,7 @@ impl Walk<'_> {
         self.push(Step { kind, rank: to, op: (rank, op), begin, end: self.at, message: Some(number) });
     }
 
-    /// What made a message start, and when.
+    /// Returns what made a message start, and when that happened.
     fn caused(&self, number: u32) -> (Point, Instant) {
         let (Message { rank, op, part, .. }, _) = self.placed.message(number);
         let entry = self.entry(rank, op);
@@ -482,7 +482,7 @@ mod tests {
             let eager = [u64::MAX, 1000, 0][rng.next_u32() as usize % 3];
             let job = random(&mut rng, ranks, ops, eager != u64::MAX);
             let placement = random_placement(&mut rng, ranks, eager);
-            // Of multiples of 8, so that a quarter of each is whole, and of large ones, so that few times are equal.
+            // Times are multiples of 8, so that a quarter of each is whole. They are large, so that few are equal.
             let take = |number: u32| Duration(8 + hash::stream(seed, 9, number.into()) % 1_000_000 * 8);
             let (played, paths) = paths(&job, &placement, &take);
             for (number, path) in paths.iter().enumerate() {

@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(pieces, expected.map(|(bytes, pair)| (bytes, Some(pair))));
     }
 
-    /// What is counted beforehand is what is numbered.
+    /// The check counts the messages that `Placed::new` numbers.
     #[test]
     fn a_placement_that_is_checked_can_be_numbered_and_no_other() {
         let mut refused = 0;

@@ -26,13 +26,11 @@
 //! `mpiexec` of MPICH begins again at the first line. A collective has a rank for each host of the file, and takes no
 //! host twice.
 
-use std::collections::HashSet;
-
-use backwater_jobs::job::RANKS_MAX;
-
 use crate::error::Error;
 use crate::ranges::range;
 use crate::text::digits;
+use backwater_jobs::job::RANKS_MAX;
+use std::collections::HashSet;
 
 /// Host of one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2627,7 +2627,7 @@ fn flow_lists_of_ones_own() {
     }
 }
 
-/// What is wrong with a list of hosts is told with its line, and what is wrong with all of it with the key.
+/// An error in a line of a list of hosts names the line. An error about the whole list names the key.
 #[test]
 fn lists_of_hosts_of_ones_own() {
     let long_lived = "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]";

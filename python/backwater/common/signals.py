@@ -56,7 +56,7 @@ phase = Phase(None, lambda: "nothing was left half-written")
 heard: list[int] = []
 """Signals so far."""
 naming = threading.Event()
-"""Set while what is finished gets its name. That takes a moment, and is not cut short."""
+"""Set while finished runs get the name of their directory. That takes a moment, and is not cut short."""
 
 
 def listen() -> None:
@@ -71,8 +71,8 @@ def listen() -> None:
 
 
 @contextlib.contextmanager
-def named() -> Iterator[None]:
-    """Lets what is finished get its name before a signal ends the process."""
+def while_naming() -> Iterator[None]:
+    """Lets finished runs get the name of their directory before a signal ends the process."""
     naming.set()
     try:
         yield

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from backwater import _core
 from backwater.common import disk
-from backwater.common.signals import Stop, named
+from backwater.common.signals import Stop, while_naming
 from backwater.common.versions import commit
 from backwater.execute import memory, sweep
 from backwater.execute.control import RateControl
@@ -140,7 +140,7 @@ class Making:
             self.close()
             return False
         failure = None
-        with named():
+        with while_naming():
             try:
                 if self._unrecorded:
                     self._record()

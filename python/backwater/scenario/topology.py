@@ -72,8 +72,8 @@ def from_networkx(
     `delay` of this call. Numbers are bit/s and seconds.
 
     # Errors
-    `InputError` if it is no graph of networkx, if an edge has no rate or delay, if two nodes have the same name, or if
-    the graph is directed one way.
+    `InputError` if it is no graph of networkx, or an edge has no rate or delay. Also if two nodes have the same name,
+    or a link leads one way only.
     """
     if not hasattr(network, "is_directed"):
         raise InputError(f"from_networkx: {type(network).__name__}: expected a graph of networkx")

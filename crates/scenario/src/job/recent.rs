@@ -4,18 +4,18 @@
 use backwater_jobs::Job;
 use std::sync::{Arc, Mutex, Weak};
 
-/// Most jobs that stay in memory though nothing uses them.
+/// Most jobs that are kept in memory though nothing uses them.
 const KEPT: usize = 4;
-/// Operations of a job that does not stay while another is made: about 40 megabytes.
+/// A job with so many operations takes about 40 megabytes. It is not kept while another is made.
 const LARGE: u64 = 1_000_000;
 
 /// Jobs by what they were made from.
 pub(super) struct Recent<K>(Mutex<Jobs<K>>);
 
 struct Jobs<K> {
-    /// Those that are in use, or stay.
+    /// Jobs that are in use or kept, and some that are gone.
     known: Vec<(K, Weak<Job>)>,
-    /// Those that stay, the newest last.
+    /// Jobs that are kept, the newest last.
     kept: Vec<Arc<Job>>,
 }
 
@@ -66,7 +66,7 @@ mod tests {
         };
         let used = get(0);
         (1..=KEPT).for_each(|key| _ = get(key));
-        // The first is in use; of the others all stay.
+        // The first is in use, and the others are kept.
         assert!(Arc::ptr_eq(&used, &get(0)));
         (1..=KEPT).for_each(|key| _ = get(key));
         drop(used);

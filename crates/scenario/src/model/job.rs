@@ -144,10 +144,10 @@ pub struct JobLocal {
     pub rate: Option<BitsPerSec>,
 }
 
-/// A job that was read or generated, and where it was placed last. It is no part of the scenario: it follows from it.
+/// A job that was read from a file, and where a job was placed. Both follow from the scenario and are no part of it.
 #[derive(Clone, Default)]
 pub struct LoadedJob {
-    /// The job.
+    /// The job of a file.
     pub(crate) job: Option<Arc<Job>>,
     /// The job on hosts, made when it is first needed.
     pub(crate) placed: Arc<OnceLock<Arc<Placed>>>,
