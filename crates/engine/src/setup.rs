@@ -71,6 +71,7 @@ impl Setup<'_> {
             symmetric: switch.symmetric_ecmp,
             flags: self.scenario.workload.iter().map(flags).collect(),
             datagrams: self.scenario.workload.iter().map(|w| w.rate().map(SerTime::of)).collect(),
+            queue_pairs: self.scenario.workload.iter().any(|w| w.queue_pairs().is_some()),
         }
     }
 

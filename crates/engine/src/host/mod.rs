@@ -45,7 +45,7 @@ pub struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Exte
     changes: VecDeque<Instant>,
     reroutes: VecDeque<Instant>,
     starts: Starts,
-    pairs: QueuePairs,
+    pairs: Box<QueuePairs>,
     timeouts: Timeouts,
     credits: Credits,
     /// `[workload]`: payload bytes of fully acknowledged flows, and of received datagrams.
@@ -97,7 +97,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
             changes: setup.changes,
             reroutes: setup.reroutes,
             starts: Starts::default(),
-            pairs: QueuePairs::default(),
+            pairs: Box::default(),
             timeouts: Timeouts::default(),
             credits: Credits::default(),
             finished_bytes: vec![0; setup.classes],
@@ -152,7 +152,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
         if arrival.is_wake() {
             return self.on_wake(w, arrival);
         }
-        if arrival.is_of_queue_pair() && !self.pairs.admit(&arrival) {
+        if w.params.queue_pairs && arrival.is_of_queue_pair() && !self.pairs.admit(&arrival) {
             return;
         }
         self.open(w, arrival);
@@ -448,7 +448,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             self.set_timer(w, packet.sender_slot);
         }
         let again = depart(&mut self.port, &self.nic, w, &packet);
-        if packet.has(flags::LAST) && self.pairs.is_used() && self.open_next(w, packet.flow) && self.nic.sendable() {
+        if w.params.queue_pairs && packet.has(flags::LAST) && self.open_next(w, packet.flow) && self.nic.sendable() {
             return self.port.busy_until;
         }
         again

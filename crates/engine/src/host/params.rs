@@ -25,6 +25,8 @@ pub struct HostParams<P> {
     pub flags: Vec<u8>,
     /// `[workload]`: rate at which an application writes datagrams, as transmission times.
     pub datagrams: Vec<Option<SerTime>>,
+    /// Whether any workload has queue pairs.
+    pub queue_pairs: bool,
 }
 
 /// Report of a host: a flow has ended at one of its ends, a message that waited has begun, or a time has come.

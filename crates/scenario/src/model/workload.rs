@@ -301,6 +301,14 @@ impl Workload {
         matches!(self, Workload::Collective { .. } | Workload::Job { .. })
     }
 
+    /// Queue pairs of each pair of hosts, if messages are divided among them.
+    pub fn queue_pairs(&self) -> Option<u16> {
+        match *self {
+            Workload::Collective { queue_pairs, .. } | Workload::Job { queue_pairs, .. } => queue_pairs,
+            _ => None,
+        }
+    }
+
     /// Rate on the wire at which applications write datagrams, if they do.
     pub fn rate(&self) -> Option<BitsPerSec> {
         match *self {
