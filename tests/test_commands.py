@@ -121,6 +121,18 @@ def test_version_and_help_import_little(words: list[str]) -> None:
     assert done.stdout.splitlines()[-1] == "exit 0 imported []", done.stdout + done.stderr
 
 
+def test_the_import_of_the_package_imports_little(tmp_path: Path) -> None:
+    """Each of these takes longer than all that the package does before its first use."""
+    code = (
+        "import sys\nbefore = set(sys.modules)\nimport backwater\n"
+        "print([name for name in ('typing', 're', 'json', 'pathlib') if name in sys.modules and name not in before])"
+    )
+    environment = {**os.environ, "BACKWATER_SCHEMES": str(tmp_path)}
+    command = [sys.executable, "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r})\n{code}"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[]\n", done.stdout + done.stderr
+
+
 def test_a_run_starts_before_numpy_and_arrow_are_there(smoke: Path, tmp_path: Path) -> None:
     """Their import would take longer than a short run."""
     code = (

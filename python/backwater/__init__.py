@@ -7,11 +7,13 @@
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from backwater.common import module
 
+TYPE_CHECKING = False  # As that of `typing`, which takes longer than all else here.
 if TYPE_CHECKING:
+    from typing import Any
+
     from backwater._core import InputError, version
     from backwater.execute.control import Hop, RateControl, Set, Signals
     from backwater.execute.estimate import Estimate
@@ -76,7 +78,7 @@ MODULES = ("sizes", "topology", "typed", "units", "workload")
 module.load()  # Before anything imports `_core`.
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name in MODULES:
         found: Any = import_module(f"{__name__}.scenario.{name}")
     elif name in HOMES:

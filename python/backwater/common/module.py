@@ -1,17 +1,17 @@
 """Which simulator is loaded: the package's, or one that has schemes of your own as well.
 
 `backwater build-scheme` makes the second. It stands in for `backwater._core` if it was built from the package's own
-sources, so this module is imported before anything else.
+sources, so this module is imported before anything else. Whoever has none waits for nothing that this module imports.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import os
 import sys
-from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
-from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAME = "backwater._core"
 VARIABLE = "BACKWATER_SCHEMES"
@@ -23,15 +23,26 @@ BUILT = "built.json"
 
 def place() -> Path | None:
     """Returns the directory for the simulator with schemes of your own."""
+    from pathlib import Path
+
+    named = named_place()
+    return Path(named) if named else None
+
+
+def named_place() -> str:
+    """Returns the name of that directory, empty if none is wanted."""
     asked = os.environ.get(VARIABLE)
     if asked is not None:
-        return Path(asked) if asked else None
-    home = os.environ.get("XDG_DATA_HOME")
-    return (Path(home) if home else Path.home() / ".local" / "share") / "backwater" / "schemes"
+        return asked
+    data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    return os.path.join(data, "backwater", "schemes")
 
 
 def packaged() -> Path:
     """Returns the file of the package's simulator."""
+    from importlib.machinery import EXTENSION_SUFFIXES
+    from pathlib import Path
+
     package = Path(__file__).parents[1]
     files = (package / f"_core{suffix}" for suffix in EXTENSION_SUFFIXES)
     return next((file for file in files if file.exists()), package / FILE)
@@ -39,7 +50,7 @@ def packaged() -> Path:
 
 def mark(path: Path) -> dict[str, int | str]:
     """Returns size, time and hash of a file: two builds of one version may differ."""
-    import hashlib  # Takes 3 ms, and `import backwater` seldom needs it.
+    import hashlib
 
     stat = path.stat()
     with path.open("rb") as file:
@@ -57,12 +68,21 @@ def fits(built_for: dict[str, int | str], path: Path) -> bool:
 
 def load() -> None:
     """Loads the simulator with schemes of your own, if there is one for this package."""
-    directory = place()
-    if directory is None or NAME in sys.modules:
-        return
-    file = directory / FILE
+    named = named_place()
+    if named and NAME not in sys.modules and os.path.exists(os.path.join(named, BUILT)):
+        load_from(named)
+
+
+def load_from(named: str) -> None:
+    """Loads the simulator of a directory, if it is one for this package and whole."""
+    import importlib.util
+    import json
+    from importlib.machinery import ExtensionFileLoader, ModuleSpec
+    from pathlib import Path
+
+    file = Path(named, FILE)
     try:
-        facts = json.loads((directory / BUILT).read_bytes())
+        facts = json.loads(Path(named, BUILT).read_bytes())
         # A file that was cut short would end the process.
         wanted = file.stat().st_size == facts["size"] and fits(facts["for"], packaged())
     except (OSError, ValueError, KeyError, TypeError):
