@@ -1027,7 +1027,8 @@ def can_be_judged(experiment: Experiment, place: Path, made: Path) -> None:
 
 
 def test_reproduce_writes_rows(cli: Cli, tmp_path: Path) -> None:
-    words = ["reproduce", "fig9", "--scale", "smoke", "--set", "run.duration=100 us"]
+    only = ["--set", "run.duration=100 us", "--set", 'variant=["BFC", "DCTCP", "HPCC", "Ideal-FQ"]']
+    words = ["reproduce", "fig9", "--scale", "smoke", *only]
     done = cli(*words, "--claims")
     assert done.returncode in (0, 1), done.stderr
     rows = json.loads((tmp_path / "runs" / "bfc-fig9" / "claims.json").read_text())

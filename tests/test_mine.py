@@ -16,7 +16,7 @@ from backwater import InputError
 from backwater.common import module
 from backwater.mine import building, starting
 from backwater.mine.kinds import KINDS
-from conftest import ROOT
+from conftest import ROOT, alone
 
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")
 AGAIN = ROOT / "tests" / "data" / "dctcp_again"
@@ -76,11 +76,21 @@ def outside(place: Path) -> Outside:
 
 
 @pytest.fixture(scope="module")
-def built(place: Path, outside: Outside) -> Outside:
-    """As `outside`, where a scheme of each kind was built as the guide says, and one more."""
-    for kind in KINDS:
-        outside("new-scheme", f"new_{kind}", "--kind", kind)
-    outside("build-scheme", *NEW, str(AGAIN))
+def built(place: Path, outside: Outside, shared: Path) -> Outside:
+    """As `outside`, where a scheme of each kind was built as the guide says, and one more.
+
+    They are compiled once for all processes, and each has its own module.
+    """
+    common = shared / "mine"
+    common.mkdir(exist_ok=True)
+    with alone(common):
+        if (common / "schemes").exists():
+            shutil.copytree(common / "schemes", place, dirs_exist_ok=True)
+        else:
+            for kind in KINDS:
+                outside("new-scheme", f"new_{kind}", "--kind", kind)
+            outside("build-scheme", *NEW, str(AGAIN))
+            shutil.copytree(place, common / "schemes")
     (place / "compared.toml").write_text(COMPARED)
     (place / "alone.toml").write_text(COMPARED.partition("[[variant]]")[0])
     return outside
