@@ -92,7 +92,8 @@ fn inside() {
     }
 }
 
-/// A datagram goes there and back on the idle network. The computed time is that of two ways of full frames.
+/// A datagram goes there and back on the idle network. The computed time is that of two ways of full frames. A busy
+/// machine delays some of the twenty, so the fastest is compared.
 fn round_trips(network: &Network, switches: usize) {
     let bind = |host: u16| network.within(host, || UdpSocket::bind((address(host), 7000))).expect("a socket");
     let (here, there) = (bind(0), bind(1));
@@ -125,7 +126,7 @@ fn round_trips(network: &Network, switches: usize) {
     let (least, median) = (measured[0], measured[measured.len() / 2]);
     println!("{switches} switches: round trip {least:?} to {median:?} (median), computed {computed:?}");
     assert!(least >= computed, "nothing is faster than the network");
-    assert!(median < computed + computed / 10, "the machine is too busy for this test");
+    assert!(least < computed + computed / 10, "the fastest is as fast as the network");
 }
 
 /// A megabyte by TCP arrives as it was sent.
