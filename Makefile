@@ -43,9 +43,8 @@ FUZZ ?= 1000000
 WHEEL_PROFILE ?= dist
 WHEELS := target/dist
 
-# Python tests side by side: one more than processors, since labs mostly wait. Each simulation takes all processors, so
-# many gain nothing.
-WORKERS := --numprocesses=$(shell n=$$(getconf _NPROCESSORS_ONLN) && echo $$((n < 4 ? n + 1 : 4)) || echo 2) --dist=worksteal
+# Python tests side by side. Each simulation takes all processors, and labs keep to real time, so many workers gain nothing.
+WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
 .PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long test-oldest test-slurm fuzz bench bench-costs bench-lab bench-page lint lint-rust lint-python tools audit sbom format docs figures rustdoc api formats results lock wheel clean
 

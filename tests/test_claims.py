@@ -954,6 +954,9 @@ LARGE = {
 }
 """Those that simulate more than 12 million packet-hops with one seed at smoke scale."""
 
+JOBS = {"ai-moe", "ai-placement"}
+"""Those with jobs of many operations, whose tables take as long as ten other experiments."""
+
 
 @pytest.fixture
 def first_painted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -992,7 +995,7 @@ def test_those_that_are_large_are_named() -> None:
 
 
 @pytest.mark.usefixtures("first_painted", "alike_seeds")
-@pytest.mark.parametrize("name", sorted({*PUBLISHED} - LARGE))
+@pytest.mark.parametrize("name", sorted({*PUBLISHED} - LARGE - JOBS))
 def test_every_published_expectation_can_be_judged(name: str, made: Path, tmp_path: Path) -> None:
     """At smoke scale, so what comes out means nothing; but every value has to be there to be read.
 

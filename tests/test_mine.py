@@ -208,6 +208,7 @@ def test_a_damaged_module_leaves_that_of_the_package(
     assert not [one["name"] for one in listed if one["name"].startswith("mine/")]
 
 
+@pytest.mark.long
 @needs_cargo
 def test_a_name_that_is_taken_is_refused_and_changes_nothing(built: Outside, place: Path) -> None:
     built("new-scheme", "twin", "--kind", "assignment")
