@@ -955,7 +955,7 @@ LARGE = {
 """Those that simulate more than 12 million packet-hops with one seed at smoke scale."""
 
 JOBS = {"ai-moe", "ai-placement"}
-"""Those with jobs of many operations, whose tables take as long as ten other experiments."""
+"""Those with jobs of many operations: they take as long as ten others. `make test-long` has them."""
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from backwater.common import module
 
-TYPE_CHECKING = False  # As that of `typing`, which takes longer than all else here.
+TYPE_CHECKING = False  # As in `typing`, whose import takes longer than all of this.
 if TYPE_CHECKING:
     from typing import Any
 

@@ -22,7 +22,7 @@ pub trait Partition: Send {
     fn begin(&mut self);
     /// Queues a flow that starts at a host of the partition before the end of the next window.
     fn announce(&mut self, flow: Flow);
-    /// Handles every event before `end`, and calls `report` for each flow that ends.
+    /// Handles every event before `end`, and calls `report` with each report of a host.
     fn run_window(&mut self, end: Instant, report: &mut dyn FnMut(Instant, Report));
     /// Returns the time of the earliest pending event, given that flows start no sooner than `next_flow`. Called
     /// between a window and its hand-over.

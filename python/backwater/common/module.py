@@ -1,7 +1,7 @@
 """Which simulator is loaded: the package's, or one that has schemes of your own as well.
 
 `backwater build-scheme` makes the second. It stands in for `backwater._core` if it was built from the package's own
-sources, so this module is imported before anything else. Whoever has none waits for nothing that this module imports.
+sources, so this module is imported before anything else. It imports little until it knows that there is one.
 """
 
 from __future__ import annotations

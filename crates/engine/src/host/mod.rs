@@ -152,7 +152,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
         if arrival.is_wake() {
             return self.on_wake(w, arrival);
         }
-        if w.params.queue_pairs && arrival.is_of_queue_pair() && !self.pairs.admit(&arrival) {
+        if arrival.is_of_queue_pair() && !self.pairs.admit(&arrival) {
             return;
         }
         self.open(w, arrival);

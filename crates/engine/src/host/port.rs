@@ -85,7 +85,7 @@ pub struct EventContext<'a, P, S: Schedule, O> {
     pub params: &'a HostParams<P>,
     /// Frames in transit.
     pub transit: &'a mut Transit<S>,
-    /// Callback for flows that finish.
+    /// Hears what the host reports.
     pub report: &'a mut (dyn FnMut(Instant, Report) + 'a),
     /// Observer of the event.
     pub observer: &'a mut O,
