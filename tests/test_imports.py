@@ -96,6 +96,7 @@ FLOORS = (
     {"judge"},
     {"show"},
     {"experiment"},
+    {"ledger"},
     {"plan"},
     {"tuning"},
     {"mine"},

@@ -11,9 +11,10 @@ import pytest
 
 import ledger_pages
 from backwater import InputError, _core
-from backwater.cli import ledger
 from backwater.common import versions
 from backwater.judge import claims
+from backwater.ledger import book as ledger
+from backwater.ledger.simulator import Simulator
 from backwater.scenario import experiments
 from conftest import ROOT, Cli
 
@@ -208,16 +209,12 @@ def test_a_result_that_changed_makes_rows_outdated_and_a_run_that_was_added_does
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "ledger.json"
-    monkeypatch.setattr(ledger, "this", lambda: ledger.Simulator("first", {"smoke-bfc: bfc": "1"}))
+    monkeypatch.setattr(ledger, "this", lambda: Simulator("first", {"smoke-bfc: bfc": "1"}))
     ledger.merge(file, [row("bfc-fig9.1", "pass", simulation="first")])
     assert ledger.outdated(file) == set()
-    monkeypatch.setattr(
-        ledger, "this", lambda: ledger.Simulator("second", {"smoke-bfc: bfc": "1", "smoke-new: new": "2"})
-    )
+    monkeypatch.setattr(ledger, "this", lambda: Simulator("second", {"smoke-bfc: bfc": "1", "smoke-new: new": "2"}))
     assert ledger.outdated(file) == set()
-    monkeypatch.setattr(
-        ledger, "this", lambda: ledger.Simulator("third", {"smoke-bfc: bfc": "3", "smoke-new: new": "2"})
-    )
+    monkeypatch.setattr(ledger, "this", lambda: Simulator("third", {"smoke-bfc: bfc": "3", "smoke-new: new": "2"}))
     assert ledger.outdated(file) == {"bfc-fig9"}
     ledger.merge(file, [row("fs-fig3.1", "pass", "flowsail-fig3", simulation="third")])
     assert ledger.outdated(file) == {"bfc-fig9"}

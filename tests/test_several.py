@@ -9,7 +9,8 @@ import pytest
 
 import faults
 from backwater import Experiment, InputError, Results
-from backwater.cli import ledger, terminal
+from backwater.cli import terminal
+from backwater.ledger import book as ledger
 from backwater.runs import staging
 from conftest import SMOKE, Cli
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from backwater import Results
-from backwater.cli import ledger
+from backwater.ledger import book as ledger
+from backwater.ledger.simulator import Simulator
 from backwater.scenario import experiments
 from conftest import SMOKE, Cli
 
@@ -43,7 +44,7 @@ low = {low}
 
 @pytest.fixture
 def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ledger, "this", lambda: ledger.Simulator("0" * 16, {}))  # It would be kept for other tests.
+    monkeypatch.setattr(ledger, "this", lambda: Simulator("0" * 16, {}))  # It would be kept for other tests.
 
     def make(low: float, more: str = "") -> str:
         path = tmp_path / "claims.toml"

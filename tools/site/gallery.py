@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import ledger_pages
-from backwater.cli import ledger
+from backwater.ledger import book as ledger
 from backwater.scenario import experiments
 from cells import cell
 

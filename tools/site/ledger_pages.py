@@ -11,10 +11,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from backwater.cli.ledger import LEDGER, OWN, Row, read
 from backwater.judge.claims import VERDICTS
 from backwater.judge.estimate import MOST_SEEDS
 from backwater.judge.settled import OVERLOADED
+from backwater.ledger.book import LEDGER, OWN, Row, read
 from backwater.scenario import experiments
 
 PREFACE = "preface.md"

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 with when_used():
     from backwater import experiment as api
     from backwater.cli import experiment as runner
-    from backwater.cli import ledger, printing
     from backwater.cli import places as placing
+    from backwater.cli import printing
     from backwater.execute import store as stores
+    from backwater.ledger import book as ledger
     from backwater.show import results
 
 

@@ -5,21 +5,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from functools import cache
 from pathlib import Path
-from typing import NamedTuple, Required, TypedDict, cast
+from typing import Required, TypedDict, cast
 
 from backwater._core import InputError
 from backwater.common import disk
+from backwater.ledger.simulator import this
 from backwater.runs.verdicts import Claim
 from backwater.scenario import experiments
 from backwater.show.results import Results
 
 FORMAT = 2
 LEDGER = "ledger.json"
-SMOKE = "smoke-"
 OWN = "own-"
 """Claims of ours, not of a paper, begin so."""
 
@@ -74,27 +72,6 @@ def rows(experiment: str, results: Results, command: str) -> list[Row]:
         }
         for row in results.claims
     ]
-
-
-class Simulator(NamedTuple):
-    """What a simulator computes, whatever its version."""
-
-    identity: str
-    """16 hex digits of SHA-256 over `runs`."""
-    runs: dict[str, str]
-    """Digest of each run of the smoke experiments, by experiment and label."""
-
-
-@cache
-def this() -> Simulator:
-    """Runs the smoke experiments. Returns what this simulator computes."""
-    from backwater.experiment import Experiment
-
-    smoke = {name: path for name, path in experiments.known().items() if name.startswith(SMOKE)}
-    runs = {
-        f"{name}: {run.label}": run.digest for name, path in smoke.items() for run in Experiment(path).simulate().runs
-    }
-    return Simulator(hashlib.sha256(json.dumps(runs, sort_keys=True).encode()).hexdigest()[:16], runs)
 
 
 def outdated(path: Path) -> set[str]:
