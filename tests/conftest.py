@@ -8,9 +8,11 @@ import io
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +54,12 @@ scheme = "ideal-fq"
 def known(name: str) -> backwater.Experiment:
     """An experiment that comes with Backwater, at its own scale. All tests of a process share it."""
     return backwater.Experiment(experiments.known()[name])
+
+
+@cache
+def written(name: str) -> dict[str, Any]:
+    """The file of an experiment that comes with Backwater, as TOML. It is read in no time, unlike the experiment."""
+    return tomllib.loads(experiments.known()[name].read_text())
 
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]

@@ -44,7 +44,14 @@ fn every_experiment_loads_at_every_scale() {
         for scale in scales.map(Some).chain([None]) {
             let plan = load(&path, &[], scale).unwrap_or_else(|error| panic!("{scale:?}: {error}"));
             assert!(!plan.name.is_empty() && !plan.description.is_empty(), "{}", path.display());
+            // Runs that differ in their seed only are read back alike.
+            let mut seen = BTreeSet::new();
             for run in &plan.runs {
+                let mut same = run.scenario.clone();
+                same.seed = 0;
+                if !seen.insert(serde_json::to_string(&same).expect("a scenario is plain data")) {
+                    continue;
+                }
                 let json = serde_json::to_string(&run.scenario).expect("a scenario is plain data");
                 let again =
                     from_json(&json).unwrap_or_else(|error| panic!("{} {}: {error}", path.display(), run.label));

@@ -53,7 +53,7 @@ fn damage_is_never_a_panic() {
     let mut stream = Stream::new(1, 2, 3);
     let mut below = |n: usize| (stream.next_u32() as usize) % n.max(1);
     let (mut good, mut bad) = (0, 0);
-    for round in 0..1000 {
+    for round in 0..500 {
         let text: Vec<char> = seeds[round % seeds.len()].chars().collect();
         let at = below(text.len());
         let end = (at + below(12)).min(text.len());
@@ -79,5 +79,5 @@ fn damage_is_never_a_panic() {
             }
         }
     }
-    assert!(good > 150 && bad > 150, "{good} good, {bad} bad");
+    assert!(good > 75 && bad > 75, "{good} good, {bad} bad");
 }

@@ -1,7 +1,6 @@
 //! Thousands of small random networks with every event checked.
 //!
-//! `random_networks_break_no_rule`, `random_flowsail_networks_break_no_rule` and `random_tcp_networks_break_no_rule`
-//! run 3,000 cases each. `a_quarter_of_a_million_random_networks_break_no_rule` and its variants belong to `make
+//! Tests named `random_..._break_no_rule` run 1,000 cases each. `a_quarter_of_a_million_random_networks_break_no_rule` and its variants belong to `make
 //! test-long`. A failing case prints its scenario file.
 
 use crate::common::audit::{Counts, Fault};
@@ -189,7 +188,7 @@ fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
         }
     }
     let mut counts = report.counts;
-    if outcome.acknowledged.contains(&Instant::NEVER) {
+    if outcome.acknowledged.iter().any(|at| at == Instant::NEVER) {
         counts.insert("runs without end", 1);
     }
     Ok((counts, report.quiescent))
@@ -237,17 +236,17 @@ fn sweep(family: Family, cases: std::ops::Range<u64>) {
 
 #[test]
 fn random_networks_break_no_rule() {
-    sweep(Family::Queues, 0..3_000);
+    sweep(Family::Queues, 0..1_000);
 }
 
 #[test]
 fn random_flowsail_networks_break_no_rule() {
-    sweep(Family::Flows, 0..3_000);
+    sweep(Family::Flows, 0..1_000);
 }
 
 #[test]
 fn random_tcp_networks_break_no_rule() {
-    sweep(Family::Tcp, 0..3_000);
+    sweep(Family::Tcp, 0..1_000);
 }
 
 #[test]
@@ -257,35 +256,35 @@ fn random_credit_networks_break_no_rule() {
 
 #[test]
 fn random_networks_of_extended_bfc_break_no_rule() {
-    sweep(Family::Extended, 0..2_000);
+    sweep(Family::Extended, 0..1_000);
 }
 
 /// `make test-long`.
 #[test]
 #[ignore = "minutes"]
 fn a_quarter_of_a_million_random_networks_of_extended_bfc_break_no_rule() {
-    sweep(Family::Extended, 2_000..252_000);
+    sweep(Family::Extended, 1_000..251_000);
 }
 
 /// `make test-long`.
 #[test]
 #[ignore = "minutes"]
 fn a_quarter_of_a_million_random_tcp_networks_break_no_rule() {
-    sweep(Family::Tcp, 3_000..253_000);
+    sweep(Family::Tcp, 1_000..251_000);
 }
 
 /// `make test-long`.
 #[test]
 #[ignore = "minutes"]
 fn a_quarter_of_a_million_random_networks_break_no_rule() {
-    sweep(Family::Queues, 3_000..253_000);
+    sweep(Family::Queues, 1_000..251_000);
 }
 
 /// `make test-long`.
 #[test]
 #[ignore = "minutes"]
 fn a_quarter_of_a_million_random_flowsail_networks_break_no_rule() {
-    sweep(Family::Flows, 3_000..253_000);
+    sweep(Family::Flows, 1_000..251_000);
 }
 
 /// Runs and prints the case in the environment variable `CASE`, of the family in `FAMILY`.
