@@ -299,7 +299,7 @@ impl Walk<'_> {
         if entry.cause != NO_OP {
             let cause = entry.cause;
             let ended = self.entry(rank, cause).ended == entry.ready;
-            let edges = job.edges(rank, cause).iter().filter(|edge| edge.effect() == op);
+            let edges = job.edges(rank, cause).filter(|edge| edge.effect() == op);
             let by_end = edges.clone().any(|edge| edge.when() == When::Ended);
             let by_start = edges.clone().any(|edge| edge.when() == When::Started);
             let receives = matches!(job.op(rank, cause).work, Work::Recv { .. });

@@ -366,8 +366,8 @@ impl OfRank<'_> {
         };
         let before = self.before_others(order, is_on);
         order.iter().all(|op| {
-            let edges = self.job.edges(self.rank, *op);
-            if is_on(*op) { before[*op as usize] } else { edges.iter().all(|edge| !is_on(edge.effect())) }
+            let mut edges = self.job.edges(self.rank, *op);
+            if is_on(*op) { before[*op as usize] } else { edges.all(|edge| !is_on(edge.effect())) }
         })
     }
 
@@ -375,7 +375,7 @@ impl OfRank<'_> {
     fn before_others(&self, order: &[u32], passes: impl Fn(u32) -> bool) -> Vec<bool> {
         let mut before = vec![false; order.len()];
         for op in order.iter().rev() {
-            before[*op as usize] = self.job.edges(self.rank, *op).iter().any(|edge| {
+            before[*op as usize] = self.job.edges(self.rank, *op).any(|edge| {
                 let effect = edge.effect();
                 let counts = match self.job.op(self.rank, effect).work {
                     Work::Send { .. } => true,
@@ -392,7 +392,7 @@ impl OfRank<'_> {
     fn order(&self) -> Vec<u32> {
         let (job, rank) = (self.job, self.rank);
         let mut unmet: Vec<u32> = (0..job.len(rank)).map(|op| job.unmet(rank, op)).collect();
-        let mut order = job.roots(rank).to_vec();
+        let mut order = job.roots(rank).collect::<Vec<_>>();
         let mut next = 0;
         while next < order.len() {
             for edge in job.edges(rank, order[next]) {

@@ -2,9 +2,13 @@
 //!
 //! Operations of a rank are numbered from 0 in the order in which they were added. A dependency is kept at its cause:
 //! an operation that starts or ends looks up who waits for that.
+//!
+//! The tables of a long trace lie in a file ([`Paged`]). What a rank has to do next is near what it did last, so few of
+//! their pages are in memory.
 
 use crate::check;
 use crate::op::{ANY, Op, Work};
+use backwater_paged::{Paged, ROWS_MAX, Record};
 use backwater_types::Duration;
 use std::fmt;
 
@@ -19,11 +23,11 @@ pub const MADE_MAX: u64 = 50_000_000;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Job {
     /// Operations, rank by rank; each rank is followed by an entry that only ends its list of edges.
-    nodes: Vec<Node>,
+    nodes: Paged<Node>,
     /// Edges from cause to effect, rank by rank.
-    edges: Vec<Edge>,
+    edges: Paged<Edge>,
     /// Operations that require no other, rank by rank.
-    roots: Vec<u32>,
+    roots: Paged<u32>,
     /// `[rank]`: where its operations, edges and roots start; one more entry ends the last rank.
     starts: Vec<Starts>,
     /// Phases, which answers are given for.
@@ -59,6 +63,36 @@ struct Node {
 }
 
 const _: () = assert!(size_of::<Node>() == 32, "two to a cache line");
+
+impl Record for Node {
+    const BYTES: usize = size_of::<Node>();
+
+    fn write(self, into: &mut [u8]) {
+        let Node { value, peer, tag, unmet, edges, phase, kind, stream, nic, acknowledged } = self;
+        let (words, bytes) = into.split_at_mut(28);
+        value.write(&mut words[..8]);
+        let fields = [peer, tag, unmet, edges, phase];
+        words[8..].chunks_exact_mut(4).zip(fields).for_each(|(word, field)| field.write(word));
+        bytes.copy_from_slice(&[kind as u8, stream, nic, acknowledged as u8]);
+    }
+
+    fn read(from: &[u8]) -> Node {
+        let (words, bytes) = from.split_at(28);
+        let word = |field: usize| u32::read(&words[8 + 4 * field..][..4]);
+        Node {
+            value: u64::read(&words[..8]),
+            peer: word(0),
+            tag: word(1),
+            unmet: word(2),
+            edges: word(3),
+            phase: word(4),
+            kind: [Kind::Calc, Kind::Send, Kind::Recv][bytes[0] as usize],
+            stream: bytes[1],
+            nic: bytes[2],
+            acknowledged: bytes[3] != 0,
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
@@ -105,6 +139,18 @@ impl Edge {
     }
 }
 
+impl Record for Edge {
+    const BYTES: usize = u32::BYTES;
+
+    fn write(self, into: &mut [u8]) {
+        self.0.write(into);
+    }
+
+    fn read(from: &[u8]) -> Edge {
+        Edge(u32::read(from))
+    }
+}
+
 impl fmt::Debug for Edge {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{} {:?}", self.effect(), self.when())
@@ -119,7 +165,7 @@ impl Job {
 
     /// Puts all operations into one phase without a name.
     pub(crate) fn forget_phases(&mut self) {
-        self.nodes.iter_mut().for_each(|node| node.phase = 0);
+        self.nodes.update(|node| Node { phase: 0, ..node });
         (self.phases, self.iterations) = (vec![Phase::default()], 1);
     }
 
@@ -158,13 +204,34 @@ impl Job {
         self.nodes.len()
     }
 
-    fn node(&self, rank: u32, op: u32) -> &Node {
-        &self.nodes[self.place(rank, op)]
+    /// Returns the same job, of whose tables at most `max` rows lie in memory.
+    #[cfg(test)]
+    pub(crate) fn with_rows_max(&self, max: usize) -> Job {
+        let Job { nodes, edges, roots, .. } = JobBuilder::with_rows_max(max).job;
+        let mut job = Job { nodes, edges, roots, ..self.clone() };
+        job.nodes.extend(self.nodes.iter());
+        job.edges.extend(self.edges.iter());
+        job.roots.extend(self.roots.iter());
+        job
+    }
+
+    /// Most rows of a table of its operations in memory.
+    pub(crate) fn rows_max(&self) -> usize {
+        self.nodes.max()
+    }
+
+    fn nodes_of(&self, rank: u32) -> impl Iterator<Item = Node> {
+        let from = self.starts[rank as usize].nodes;
+        self.nodes.scan(from..from + self.len(rank) as usize)
+    }
+
+    fn node(&self, rank: u32, op: u32) -> Node {
+        self.nodes.get(self.place(rank, op))
     }
 
     /// Returns operation `op` of a rank.
     pub fn op(&self, rank: u32, op: u32) -> Op {
-        let Node { value, peer, tag, phase, kind, stream, nic, acknowledged, .. } = *self.node(rank, op);
+        let Node { value, peer, tag, phase, kind, stream, nic, acknowledged, .. } = self.node(rank, op);
         let work = match kind {
             Kind::Calc => Work::Calc(Duration(value)),
             Kind::Send => Work::Send { to: peer, bytes: value, tag },
@@ -175,9 +242,7 @@ impl Job {
 
     /// Receiver and payload of each send of a rank, in the order of their numbers.
     pub fn sends(&self, rank: u32) -> impl Iterator<Item = (u32, u64)> {
-        let from = self.starts[rank as usize].nodes;
-        let nodes = &self.nodes[from..from + self.len(rank) as usize];
-        nodes.iter().filter(|node| node.kind == Kind::Send).map(|node| (node.peer, node.value))
+        self.nodes_of(rank).filter(|node| node.kind == Kind::Send).map(|node| (node.peer, node.value))
     }
 
     /// Returns the job with other operations in the place of its own, which wait for the same.
@@ -188,8 +253,7 @@ impl Job {
         let mut job = self.clone();
         for rank in 0..self.ranks() {
             for number in 0..self.len(rank) {
-                let (before, node) =
-                    (self.op(rank, number), &mut job.nodes[self.starts[rank as usize].nodes + number as usize]);
+                let (before, mut node) = (self.op(rank, number), self.node(rank, number));
                 let after = change(before);
                 node.value = match (before.work, after.work) {
                     (Work::Calc(_), Work::Calc(time)) => time.0,
@@ -203,6 +267,7 @@ impl Job {
                 };
                 let Op { stream, nic, phase, acknowledged, .. } = after;
                 (node.stream, node.nic, node.phase, node.acknowledged) = (stream, nic, phase, acknowledged);
+                job.nodes.set(self.place(rank, number), node);
             }
         }
         job
@@ -214,16 +279,16 @@ impl Job {
     }
 
     /// Returns what waits for an operation, in the order of their numbers.
-    pub fn edges(&self, rank: u32, op: u32) -> &[Edge] {
+    pub fn edges(&self, rank: u32, op: u32) -> impl ExactSizeIterator<Item = Edge> + Clone + use<'_> {
         let first = self.starts[rank as usize].edges;
         let [from, to] = [op, op + 1].map(|op| first + self.node(rank, op).edges as usize);
-        &self.edges[from..to]
+        self.edges.range(from..to)
     }
 
     /// Returns the operations of a rank that wait for no other, in the order of their numbers.
-    pub fn roots(&self, rank: u32) -> &[u32] {
+    pub fn roots(&self, rank: u32) -> impl ExactSizeIterator<Item = u32> + use<'_> {
         let [from, to] = [rank, rank + 1].map(|rank| self.starts[rank as usize].roots);
-        &self.roots[from..to]
+        self.roots.range(from..to)
     }
 }
 
@@ -277,6 +342,8 @@ fn cycle(ops: &[u32]) -> String {
 #[derive(Clone, Debug)]
 pub struct JobBuilder {
     job: Job,
+    /// Operations of the current rank.
+    nodes: Vec<Node>,
     /// Dependencies of the current rank: cause and edge.
     edges: Vec<(u32, Edge)>,
 }
@@ -285,11 +352,24 @@ impl Default for JobBuilder {
     fn default() -> JobBuilder {
         let job =
             Job { starts: vec![Starts::default()], phases: vec![Phase::default()], iterations: 1, ..Job::default() };
-        JobBuilder { job, edges: Vec::new() }
+        JobBuilder { job, nodes: Vec::new(), edges: Vec::new() }
     }
 }
 
 impl JobBuilder {
+    /// Builds a job whose operations go to a file when they are many. The default builder keeps them in memory.
+    pub fn of_trace() -> JobBuilder {
+        JobBuilder::with_rows_max(ROWS_MAX)
+    }
+
+    /// Builds a job of whose tables at most `max` rows lie in memory.
+    pub(crate) fn with_rows_max(max: usize) -> JobBuilder {
+        let mut builder = JobBuilder::default();
+        let Job { nodes, edges, roots, .. } = &mut builder.job;
+        (*nodes, *edges, *roots) = (Paged::new(max), Paged::new(max), Paged::new(max));
+        builder
+    }
+
     /// Adds a phase and returns its number. Phase 0 is there from the start and has no name.
     pub fn phase(&mut self, name: impl Into<String>, iteration: u32) -> u32 {
         self.job.phases.push(Phase { name: name.into(), iteration });
@@ -304,7 +384,7 @@ impl JobBuilder {
 
     /// Number of operations of the current rank so far.
     pub fn len(&self) -> u32 {
-        (self.job.nodes.len() - self.job.starts[self.rank() as usize].nodes) as u32
+        self.nodes.len() as u32
     }
 
     /// Whether the current rank has no operation yet.
@@ -321,7 +401,7 @@ impl JobBuilder {
             Work::Recv { from, tag } => (Kind::Recv, 0, from, tag),
         };
         let Op { stream, nic, phase, acknowledged, .. } = op;
-        self.job.nodes.push(Node { value, peer, tag, unmet: 0, edges: 0, phase, kind, stream, nic, acknowledged });
+        self.nodes.push(Node { value, peer, tag, unmet: 0, edges: 0, phase, kind, stream, nic, acknowledged });
         number
     }
 
@@ -358,31 +438,28 @@ impl JobBuilder {
         if len > OPS_MAX {
             return Err(Problem::TooManyOps { rank });
         }
-        let Job { nodes, edges, roots, starts, .. } = &mut self.job;
-        let Starts { nodes: first_node, edges: first_edge, roots: _ } = starts[rank as usize];
-        self.edges.sort_unstable();
+        let JobBuilder { job, nodes, edges } = self;
+        edges.sort_unstable();
         // An entry after the last operation ends its list of edges.
         nodes.push(Node::default());
-        let ops = &mut nodes[first_node..];
-        for (cause, edge) in &self.edges {
-            ops[*cause as usize + 1].edges += 1;
-            ops[edge.effect() as usize].unmet += 1;
-            edges.push(*edge);
+        for (cause, edge) in &*edges {
+            nodes[*cause as usize + 1].edges += 1;
+            nodes[edge.effect() as usize].unmet += 1;
         }
         let mut sum = 0;
-        for op in ops.iter_mut() {
-            sum += op.edges;
-            op.edges = sum;
+        for node in &mut *nodes {
+            sum += node.edges;
+            node.edges = sum;
         }
-        self.edges.clear();
-        let ops = &ops[..len as usize];
-        roots.extend((0..).zip(ops).filter(|(_, op)| op.unmet == 0).map(|(number, _)| number));
+        debug_assert_eq!(edges.len(), sum as usize);
+        let cycle = find_cycle(&nodes[..len as usize], edges);
+        job.roots.extend((0..len).filter(|op| nodes[*op as usize].unmet == 0));
+        job.edges.extend_from_slice(&edges.drain(..).map(|(_, edge)| edge).collect::<Vec<_>>());
+        job.nodes.extend_from_slice(nodes);
+        nodes.clear();
+        let Job { nodes, edges, roots, starts, .. } = job;
         starts.push(Starts { nodes: nodes.len(), edges: edges.len(), roots: roots.len() });
-        debug_assert_eq!(edges.len() - first_edge, sum as usize);
-        match self.job.find_cycle(rank) {
-            Some(ops) => Err(Problem::Cycle { rank, ops }),
-            None => Ok(()),
-        }
+        cycle.map_or(Ok(()), |ops| Err(Problem::Cycle { rank, ops }))
     }
 
     /// Ends the job after its last rank.
@@ -414,10 +491,10 @@ impl JobBuilder {
             Kind::Send => node.peer >= ranks,
             Kind::Recv => node.peer >= ranks && node.peer != ANY,
         };
-        if let Some(place) = nodes.iter().position(wrong) {
+        if let Some(place) = nodes.iter().position(|node| wrong(&node)) {
             let rank = self.job.starts.partition_point(|starts| starts.nodes <= place) as u32 - 1;
             let op = (place - self.job.starts[rank as usize].nodes) as u32;
-            return Err(Problem::NoSuchRank { rank, op, peer: nodes[place].peer, ranks });
+            return Err(Problem::NoSuchRank { rank, op, peer: nodes.get(place).peer, ranks });
         }
         check::matched(ranks, &|see| self.job.messages(see)).map_err(Problem::Unmatched)
     }
@@ -427,50 +504,52 @@ impl Job {
     /// Calls `see` with source, destination and tag of each send and receive, and whether it is a send.
     fn messages(&self, see: &mut dyn FnMut(u32, u32, u32, bool)) {
         for rank in 0..self.ranks() {
-            for op in 0..self.len(rank) {
-                match self.op(rank, op).work {
-                    Work::Send { to, tag, .. } => see(rank, to, tag, true),
-                    Work::Recv { from, tag } => see(from, rank, tag, false),
-                    Work::Calc(_) => {}
+            for Node { kind, peer, tag, .. } in self.nodes_of(rank) {
+                match kind {
+                    Kind::Send => see(rank, peer, tag, true),
+                    Kind::Recv => see(peer, rank, tag, false),
+                    Kind::Calc => {}
                 }
             }
         }
     }
+}
 
-    /// Finds operations of a rank that wait for one another.
-    fn find_cycle(&self, rank: u32) -> Option<Vec<u32>> {
-        let len = self.len(rank);
-        let mut unmet: Vec<u32> = (0..len).map(|op| self.unmet(rank, op)).collect();
-        let mut ready = self.roots(rank).to_vec();
-        let mut met = 0;
-        while let Some(op) = ready.pop() {
-            met += 1;
-            for edge in self.edges(rank, op) {
-                let left = &mut unmet[edge.effect() as usize];
-                *left -= 1;
-                if *left == 0 {
-                    ready.push(edge.effect());
-                }
+/// Finds operations of a rank that wait for one another. `edges` are its dependencies, by cause.
+fn find_cycle(nodes: &[Node], edges: &[(u32, Edge)]) -> Option<Vec<u32>> {
+    let len = nodes.len() as u32;
+    let effects = |op: u32| {
+        let to = nodes.get(op as usize + 1).map_or(edges.len(), |next| next.edges as usize);
+        edges[nodes[op as usize].edges as usize..to].iter().map(|(_, edge)| edge.effect())
+    };
+    let mut unmet: Vec<u32> = nodes.iter().map(|node| node.unmet).collect();
+    let mut ready: Vec<u32> = (0..len).filter(|op| unmet[*op as usize] == 0).collect();
+    let mut met = 0;
+    while let Some(op) = ready.pop() {
+        met += 1;
+        for effect in effects(op) {
+            let left = &mut unmet[effect as usize];
+            *left -= 1;
+            if *left == 0 {
+                ready.push(effect);
             }
         }
-        if met == len {
-            return None;
-        }
-        // Each operation that is left waits for one that is left, so walking back from cause to cause closes a cycle.
-        let mut cause = vec![u32::MAX; len as usize];
-        for op in (0..len).filter(|op| unmet[*op as usize] > 0) {
-            for edge in self.edges(rank, op) {
-                cause[edge.effect() as usize] = op;
-            }
-        }
-        let mut at = (0..len).find(|op| unmet[*op as usize] > 0)?;
-        let mut seen = vec![false; len as usize];
-        while !std::mem::replace(&mut seen[at as usize], true) {
-            at = cause[at as usize];
-        }
-        let back = |op: &u32| Some(cause[*op as usize]).filter(|next| *next != at);
-        Some(std::iter::successors(Some(at), back).collect())
     }
+    if met == len {
+        return None;
+    }
+    // Each operation that is left waits for one that is left, so walking back from cause to cause closes a cycle.
+    let mut cause = vec![u32::MAX; len as usize];
+    for op in (0..len).filter(|op| unmet[*op as usize] > 0) {
+        effects(op).for_each(|effect| cause[effect as usize] = op);
+    }
+    let mut at = (0..len).find(|op| unmet[*op as usize] > 0)?;
+    let mut seen = vec![false; len as usize];
+    while !std::mem::replace(&mut seen[at as usize], true) {
+        at = cause[at as usize];
+    }
+    let back = |op: &u32| Some(cause[*op as usize]).filter(|next| *next != at);
+    Some(std::iter::successors(Some(at), back).collect())
 }
 
 #[cfg(test)]
@@ -488,8 +567,8 @@ mod tests {
         builder.end_rank().expect("an empty rank");
         let job = builder.finish().expect("no message");
         assert_eq!((job.ranks(), job.len(0), job.len(1), job.operations()), (2, 3, 0, 3));
-        assert_eq!((job.roots(0), job.roots(1)), (&[0][..], &[][..]));
-        let effects = |op| job.edges(0, op).iter().map(|e| (e.effect(), e.when())).collect::<Vec<_>>();
+        assert_eq!([0, 1].map(|rank| job.roots(rank).collect::<Vec<_>>()), [vec![0], vec![]]);
+        let effects = |op| job.edges(0, op).map(|e| (e.effect(), e.when())).collect::<Vec<_>>();
         assert_eq!(effects(0), [(1, When::Ended), (2, When::Ended)]);
         assert_eq!(effects(1), [(2, When::Ended), (2, When::Started)]);
         assert_eq!((job.unmet(0, 2), effects(2)), (3, vec![]));

@@ -59,7 +59,7 @@ mod tests {
         assert!(error.contains("takes 2500 ps, not whole ns"), "{error}");
         let left = all.of(&job);
         assert_eq!((left.op(0, 0), left.op(0, 1)), (Op::calc(Duration(3_000)), Op::send(1, 7, 3)));
-        assert_eq!(left.edges(0, 0), job.edges(0, 0));
+        assert!(left.edges(0, 0).eq(job.edges(0, 0)));
         assert_eq!(LeftOut::default().of(&job), job);
     }
 }

@@ -359,7 +359,7 @@ impl Run<'_> {
             self.rank.left = len;
             self.count_by_iteration();
             let roots = self.placed.job().roots(self.number);
-            self.rank.steps.extend(roots.iter().map(|op| Step::Ready(*op, NO_OP)));
+            self.rank.steps.extend(roots.map(|op| Step::Ready(op, NO_OP)));
         }
     }
 
@@ -497,12 +497,12 @@ impl Run<'_> {
     fn release(&mut self, cause: u32, when: When) {
         let job = self.placed.job();
         let edges = job.edges(self.number, cause);
-        if edges.is_empty() {
+        if edges.len() == 0 {
             return;
         }
         self.rank.causes = self.rank.causes.wrapping_add(1);
         let mut released = Vec::new();
-        for effect in edges.iter().filter(|edge| edge.when() == when).map(|edge| edge.effect()) {
+        for effect in edges.filter(|edge| edge.when() == when).map(|edge| edge.effect()) {
             let unmet = job.unmet(self.number, effect);
             if unmet == 1 {
                 released.push((0, effect));
@@ -723,7 +723,7 @@ mod tests {
     use crate::job::{Job, JobBuilder};
     use crate::op::ANY;
     use crate::toy::{Played, placement, play, random, random_placement};
-    use backwater_types::hash::Stream;
+    use backwater_types::hash::{Stream, mix64};
 
     /// The job of LogGOPSim's `binary_tree_32.goal`: rank r passes a byte on to r + 2^k for all 2^k above it.
     fn binary_tree() -> Job {
@@ -791,6 +791,24 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_job_in_a_file_runs_as_one_in_memory_does() {
+        for seed in 0..300 {
+            let mut rng = Stream::new(seed, 5, 6);
+            let ranks = 1 + rng.next_u32() % 6;
+            let job = random(&mut rng, ranks, 60, true);
+            let in_file = job.with_rows_max(rng.next_u32() as usize % 40);
+            assert_eq!(in_file, job, "seed {seed}");
+            let placement = random_placement(&mut rng, ranks, 1000);
+            let played = |job: &Job| {
+                let takes = &mut |number| Duration(1 + mix64(seed ^ u64::from(number) << 32) % 700);
+                let Played { last, order, times, .. } = play(job.clone(), placement.clone(), takes);
+                (last, order, times)
+            };
+            assert_eq!(played(&in_file), played(&job), "seed {seed}");
         }
     }
 

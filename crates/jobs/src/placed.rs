@@ -8,6 +8,7 @@
 
 use crate::job::Job;
 use crate::op::Work;
+use backwater_paged::{Paged, Record};
 use backwater_types::{BitsPerSec, Duration};
 use std::sync::Arc;
 
@@ -151,14 +152,38 @@ pub struct Placed {
     pub(crate) job: Arc<Job>,
     pub(crate) placement: Placement,
     /// `[place of a send]`: number of its first part, which those of its other parts follow; [`NONE`] of a send within a host, and of what is no send.
-    numbers: Vec<u32>,
-    /// `[number]`: message of the first repetition, and its slot at the receiving host.
-    messages: Vec<(Message, u32)>,
+    numbers: Paged<u32>,
+    /// `[number]`: message of the first repetition.
+    messages: Paged<Numbered>,
     /// `[host]`: messages to it in one repetition.
     to_host: Vec<u32>,
     /// `[host]`: its ranks are `ranks[of_host[host]..of_host[host + 1]]`.
     of_host: Vec<u32>,
     ranks: Vec<u32>,
+}
+
+/// A message of one repetition.
+#[derive(Clone, Copy, Debug)]
+struct Numbered {
+    message: Message,
+    /// Its place among those to the receiving host.
+    slot: u32,
+}
+
+impl Record for Numbered {
+    const BYTES: usize = 16;
+
+    fn write(self, into: &mut [u8]) {
+        let Numbered { message: Message { rank, op, part, piece }, slot } = self;
+        let words = [rank, op, slot, u32::from(piece) << 16 | part as u32];
+        into.chunks_exact_mut(4).zip(words).for_each(|(into, word)| word.write(into));
+    }
+
+    fn read(from: &[u8]) -> Numbered {
+        let [rank, op, slot, last] = [0, 4, 8, 12].map(|at| u32::read(&from[at..at + 4]));
+        let part = [Part::Request, Part::Clear, Part::Data][(last & 3) as usize];
+        Numbered { message: Message { rank, op, part, piece: (last >> 16) as u16 }, slot }
+    }
 }
 
 /// Number of no message.
@@ -191,9 +216,10 @@ impl Placed {
         (0..hosts).for_each(|host| of_host[host + 1] += of_host[host]);
         let mut ranks: Vec<u32> = (0..job.ranks()).collect();
         ranks.sort_by_key(|rank| placement.hosts[*rank as usize]);
-        let numbers = vec![NONE; job.places()];
+        let max = job.rows_max();
+        let numbers = Paged::filled(NONE, job.places(), max);
         let to_host = vec![0; hosts];
-        let mut placed = Placed { job, placement, numbers, messages: Vec::new(), to_host, of_host, ranks };
+        let mut placed = Placed { job, placement, numbers, messages: Paged::new(max), to_host, of_host, ranks };
         placed.number(max_to_host)?;
         Ok(placed)
     }
@@ -222,14 +248,15 @@ impl Placed {
             level.sort_unstable();
             for (to, rank, op, bytes) in &level {
                 let asks = &(*bytes > placement.eager);
-                numbers[job.place(*rank, *op)] = messages.len() as u32;
+                numbers.set(job.place(*rank, *op), messages.len() as u32);
                 let asking = if *asks { &[Part::Request, Part::Clear][..] } else { &[] };
                 let asking = asking.iter().map(|part| (*part, 0));
                 let data = (0..placement.pieces(*bytes)).map(|piece| (Part::Data, piece));
                 for (part, piece) in asking.chain(data) {
                     let at = if part == Part::Clear { rank } else { to };
                     let slot = &mut to_host[placement.hosts[*at as usize] as usize];
-                    messages.push((Message { rank: *rank, op: *op, part, piece }, *slot));
+                    let message = Message { rank: *rank, op: *op, part, piece };
+                    messages.push(Numbered { message, slot: *slot });
                     *slot += 1;
                 }
             }
@@ -251,8 +278,8 @@ impl Placed {
     /// Number of the first message of a rank; after all others for one that sends none over the network.
     pub fn first_message(&self, rank: u32) -> u32 {
         let from = self.job.place(rank, 0);
-        let numbers = &self.numbers[from..from + self.job.len(rank) as usize];
-        numbers.iter().copied().filter(|number| *number != NONE).min().unwrap_or(self.messages.len() as u32 + rank)
+        let numbers = self.numbers.scan(from..from + self.job.len(rank) as usize);
+        numbers.filter(|number| *number != NONE).min().unwrap_or(self.messages.len() as u32 + rank)
     }
 
     /// Number of messages on the network, over all repetitions.
@@ -298,8 +325,13 @@ impl Placed {
 
     /// Returns the message with a number, and its repetition.
     pub fn message(&self, number: u32) -> (Message, u32) {
+        let (numbered, repetition) = self.numbered(number);
+        (numbered.message, repetition)
+    }
+
+    fn numbered(&self, number: u32) -> (Numbered, u32) {
         let each = self.messages.len() as u32;
-        (self.messages[(number % each) as usize].0, number / each)
+        (self.messages.get((number % each) as usize), number / each)
     }
 
     /// Number of pieces of a send.
@@ -310,14 +342,13 @@ impl Placed {
     /// Returns the number of the first part of a send in a repetition; its other parts have the next numbers. `None` if
     /// both ranks are on one host.
     pub fn number_of(&self, rank: u32, op: u32, repetition: u32) -> Option<u32> {
-        let number = Some(self.numbers[self.job.place(rank, op)]).filter(|number| *number != NONE)?;
+        let number = Some(self.numbers.get(self.job.place(rank, op))).filter(|number| *number != NONE)?;
         Some(repetition * self.messages.len() as u32 + number)
     }
 
     /// Returns what the message with a number costs the network.
     pub fn transfer(&self, number: u32) -> Transfer {
-        let (Message { rank, op, part, piece }, repetition) = self.message(number);
-        let slot = self.messages[number as usize % self.messages.len()].1;
+        let (Numbered { message: Message { rank, op, part, piece }, slot }, repetition) = self.numbered(number);
         let (to, bytes, _) = self.send(rank, op);
         let (from, to) = if part == Part::Clear { (to, rank) } else { (rank, to) };
         let (src, dst) = (self.host(from), self.host(to));

@@ -58,8 +58,8 @@ mod tests {
         let job = builder.finish().expect("no message");
         let lasts = (0..3).map(|op| job.op(0, op).work).collect::<Vec<_>>();
         assert_eq!(lasts, [30, 1, 39].map(|time| Work::Calc(Duration(time))));
-        let effects = |op| job.edges(0, op).iter().map(|edge| edge.effect()).collect::<Vec<_>>();
+        let effects = |op| job.edges(0, op).map(|edge| edge.effect()).collect::<Vec<_>>();
         assert_eq!((effects(0), effects(1), effects(2)), (vec![1, 5], vec![2, 7], vec![3, 6]));
-        assert_eq!(job.roots(0), [0, 4]);
+        assert!(job.roots(0).eq([0, 4]));
     }
 }

@@ -66,8 +66,8 @@ fn run(outcome: &Outcome) -> blake3::Hash {
 
 fn flows(outcome: &Outcome) -> blake3::Hash {
     let results = (0..outcome.received.len()).flat_map(|i| {
-        let counts = outcome.retransmitted[i] as u64 | (outcome.timeouts[i] as u64) << 32;
-        [outcome.received[i].0, outcome.acknowledged[i].0, counts]
+        let counts = u64::from(outcome.retransmitted.get(i)) | u64::from(outcome.timeouts.get(i)) << 32;
+        [outcome.received.get(i).0, outcome.acknowledged.get(i).0, counts]
     });
     hash_words(results.chain(outcome.started.iter().map(|at| at.0)))
 }

@@ -14,6 +14,7 @@ use backwater_counters::stats::PortStats;
 use backwater_counters::{Credits, Timeouts};
 use backwater_dataplane::{Assigned, Pool, PoolCounts, Recirculated};
 use backwater_fabric::hpcc::network::BaseTimes;
+use backwater_paged::Paged;
 use backwater_scenario::model::{Scenario, Slowdown};
 use backwater_scenario::topology::{Graph, Link};
 use backwater_traffic::{ENDLESS, FlowKeys, Progress, Traffic, counted_window};
@@ -28,15 +29,15 @@ pub struct Outcome {
     /// Nodes and links of the network.
     pub graph: Graph,
     /// `[closed-loop flow]`: start; [`Instant::NEVER`] if the flow did not start. Closed-loop flows are numbered first.
-    pub started: Vec<Instant>,
+    pub started: Paged<Instant>,
     /// `[flow]`: arrival of the last byte at the receiver; [`Instant::NEVER`] if it did not arrive.
-    pub received: Vec<Instant>,
+    pub received: Paged<Instant>,
     /// `[flow]`: arrival of the last acknowledgement at the sender; [`Instant::NEVER`] if it did not arrive.
-    pub acknowledged: Vec<Instant>,
+    pub acknowledged: Paged<Instant>,
     /// `[flow]`: retransmitted packets.
-    pub retransmitted: Vec<u32>,
+    pub retransmitted: Paged<u32>,
     /// `[flow]`: timeouts of TCP.
-    pub timeouts: Vec<u16>,
+    pub timeouts: Paged<u16>,
     /// Timeouts of TCP, by reason.
     pub timeout_reasons: Timeouts,
     /// Credits that senders received.
@@ -158,11 +159,11 @@ impl Outcome {
         Outcome {
             scenario: scenario.clone(),
             graph: graph.clone(),
-            started: Vec::new(),
-            received: Vec::new(),
-            acknowledged: Vec::new(),
-            retransmitted: Vec::new(),
-            timeouts: Vec::new(),
+            started: Paged::default(),
+            received: Paged::default(),
+            acknowledged: Paged::default(),
+            retransmitted: Paged::default(),
+            timeouts: Paged::default(),
             timeout_reasons: Timeouts::default(),
             credits: Credits::default(),
             recirculated: Recirculated::default(),
@@ -264,12 +265,12 @@ impl Outcome {
         let mut keys = FlowKeys::new(&self.scenario);
         let mut path = Vec::new();
         let closed_loop = traffic();
-        let closed_loop = (0..).zip(&self.started).map(move |(id, at)| closed_loop.closed_loop_flow(id, *at));
+        let closed_loop = (0..).zip(self.started.iter()).map(move |(id, at)| closed_loop.closed_loop_flow(id, at));
         let open_loop = self.received.len() - self.started.len();
         let open_loop = traffic().filter(|flow| !flow.is_closed_loop()).take(open_loop);
         closed_loop.chain(open_loop).map(move |flow| {
             let i = flow.id as usize;
-            let (received, acknowledged) = (self.received[i], self.acknowledged[i]);
+            let (received, acknowledged) = (self.received.get(i), self.acknowledged.get(i));
             let key = keys.next(&flow);
             let (ideal, end) = match (self.scenario.measure.slowdown, &base) {
                 _ if flow.size == ENDLESS => (0, Instant::NEVER),
@@ -290,8 +291,8 @@ impl Outcome {
                 flow,
                 received,
                 acknowledged,
-                retransmitted: self.retransmitted[i],
-                timeouts: self.timeouts[i],
+                retransmitted: self.retransmitted.get(i),
+                timeouts: self.timeouts.get(i),
                 ideal,
                 slowdown: if end == Instant::NEVER { f64::NAN } else { end.since(flow.at).0 as f64 / ideal as f64 },
                 counted: flow.at >= warm && (flow.at < until || flow.is_closed_loop()) && flow.size != ENDLESS,

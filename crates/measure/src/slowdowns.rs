@@ -2,6 +2,7 @@
 //! flows finds both.
 
 use crate::flow_row::FlowRow;
+use backwater_paged::{Paged, ROWS_MAX};
 use backwater_scenario::model::{Scenario, Slowdown};
 use backwater_traffic::counted_window;
 
@@ -84,16 +85,17 @@ struct Flows {
     high: u64,
     unfinished: u64,
     /// Slowdowns of the finished flows.
-    slowdowns: Vec<f64>,
+    slowdowns: Paged<f64>,
     /// Sum of these slowdowns, in order of arrival.
     sum: f64,
     /// Completion times of the finished flows minus the ideal, picoseconds.
-    excess: Vec<i64>,
+    excess: Paged<i64>,
 }
 
 impl Flows {
     fn new(class: usize, low: u64, high: u64) -> Flows {
-        Flows { class, low, high, unfinished: 0, slowdowns: Vec::new(), sum: 0.0, excess: Vec::new() }
+        let (slowdowns, excess) = (Paged::new(ROWS_MAX), Paged::new(ROWS_MAX));
+        Flows { class, low, high, unfinished: 0, slowdowns, sum: 0.0, excess }
     }
 
     /// Adds a flow, whose end is by the definition of slowdown that the scenario asks for.
@@ -128,13 +130,14 @@ impl Flows {
 
     fn sort(&mut self) {
         self.slowdowns.sort_unstable_by(f64::total_cmp);
-        self.excess.sort_unstable();
+        self.excess.sort_unstable_by(i64::cmp);
     }
 
     /// The statistics of sorted flows.
     fn bin(&self) -> Bin {
         let flows = self.slowdowns.len();
-        let percentile = |percent| ranked(&self.slowdowns, percent).copied().unwrap_or(f64::NAN);
+        let rank = |percent| nearest_rank(flows as u64, percent) as usize;
+        let percentile = |percent| if flows == 0 { f64::NAN } else { self.slowdowns.get(rank(percent)) };
         Bin {
             class: self.class,
             low: self.low,
@@ -144,7 +147,7 @@ impl Flows {
             mean: self.sum / flows as f64,
             percentiles: [50, 95, 99].map(percentile),
             mean_excess_ns: self.excess.iter().sum::<i64>() as f64 / flows as f64 / 1e3,
-            p99_excess_ns: ranked(&self.excess, 99).map_or(f64::NAN, |ps| *ps as f64 / 1e3),
+            p99_excess_ns: if flows == 0 { f64::NAN } else { self.excess.get(rank(99)) as f64 / 1e3 },
         }
     }
 }

@@ -8,6 +8,7 @@ use backwater_counters::Credits;
 use backwater_counters::meters::DelayHistogram;
 use backwater_counters::stats::PauseStats;
 use backwater_dataplane::Recirculated;
+use backwater_paged::Paged;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::{Transport, Workload};
 use backwater_traffic::load::{Load, realised};
@@ -48,7 +49,7 @@ pub fn summary(outcome: &Outcome) -> Value {
             "counted": finished + unfinished,
             "finished": finished,
             "unfinished": unfinished,
-            "retransmitted_packets": outcome.retransmitted.iter().map(|n| *n as u64).sum::<u64>(),
+            "retransmitted_packets": outcome.retransmitted.iter().map(u64::from).sum::<u64>(),
         },
         "load": load(outcome),
         "core_utilisation": core_utilisation(outcome),
@@ -245,7 +246,7 @@ fn timeouts(outcome: &Outcome) -> Option<Value> {
     tcp.then(|| {
         json!({
             "total": outcome.timeout_reasons.iter().sum::<u64>(),
-            "flows": outcome.timeouts.iter().filter(|n| **n > 0).count(),
+            "flows": outcome.timeouts.iter().filter(|n| *n > 0).count(),
             "silent": silent,
             "tail": tail,
             "retransmission": retransmission,
@@ -290,14 +291,19 @@ fn collectives(outcome: &Outcome) -> Option<Vec<Value>> {
     for (class, workload) in outcome.scenario.workload.iter().enumerate() {
         let (Workload::Collective { start, .. } | Workload::Job { start, .. }) = workload else { continue };
         let flows = traffic.closed_loop_flows_of(class);
-        let reached = |times: &[Instant]| times.iter().filter(|at| **at != Instant::NEVER).count();
-        let (started, received) = (&outcome.started[flows.clone()], &outcome.received[flows.clone()]);
-        let end = received.iter().max().filter(|end| **end != Instant::NEVER);
+        let of_job = |times: &Paged<Instant>| {
+            let times = times.range(flows.clone());
+            times.fold((0, Instant::ZERO), |(reached, last), at| {
+                (reached + usize::from(at != Instant::NEVER), last.max(at))
+            })
+        };
+        let ((started, _), (received, end)) = (of_job(&outcome.started), of_job(&outcome.received));
+        let end = Some(end).filter(|end| received > 0 && *end != Instant::NEVER);
         rows.push(json!({
             "class": outcome.class(class),
             "flows": flows.len(),
-            "started": reached(started),
-            "received": reached(received),
+            "started": started,
+            "received": received,
             "completion_ps": end.map(|end| end.since(Instant::ZERO + *start).0),
         }));
     }

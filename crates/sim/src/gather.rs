@@ -5,8 +5,10 @@ use backwater_dataplane::Assigned;
 use backwater_engine::Partition;
 use backwater_fabric::ports;
 use backwater_measure::Outcome;
+use backwater_paged::{Paged, Record};
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
+use backwater_types::Instant;
 use std::collections::BTreeMap;
 
 /// Merges the results of all partitions.
@@ -27,11 +29,11 @@ pub(crate) fn gather(
 }
 
 fn take_results(outcome: &mut Outcome, results: &mut PartitionResults) {
-    merge(&mut outcome.started, &mut results.started, |a, b| *a = (*a).min(b));
-    merge(&mut outcome.received, &mut results.received, |a, b| *a = (*a).min(b));
-    merge(&mut outcome.acknowledged, &mut results.acknowledged, |a, b| *a = (*a).min(b));
-    merge(&mut outcome.retransmitted, &mut results.retransmitted, |a, b| *a += b);
-    merge(&mut outcome.timeouts, &mut results.timeouts, |a, b| *a += b);
+    merge(&mut outcome.started, &mut results.started, Instant::min);
+    merge(&mut outcome.received, &mut results.received, Instant::min);
+    merge(&mut outcome.acknowledged, &mut results.acknowledged, Instant::min);
+    merge(&mut outcome.retransmitted, &mut results.retransmitted, |a, b| a + b);
+    merge(&mut outcome.timeouts, &mut results.timeouts, |a, b| a + b);
     for (all, here) in outcome.progress.iter_mut().zip(&mut results.progress) {
         all.spans.append(&mut here.spans);
         all.waiting.append(&mut here.waiting);
@@ -74,11 +76,11 @@ fn take_ports(outcome: &mut Outcome, nodes: &mut dyn Partition, results: &Partit
     });
 }
 
-/// Merges two lists element by element. The first list is moved, not copied.
-fn merge<T: Copy>(into: &mut Vec<T>, from: &mut Vec<T>, join: impl Fn(&mut T, T)) {
-    if into.is_empty() {
-        std::mem::swap(into, from);
-    } else {
-        into.iter_mut().zip(from.drain(..)).for_each(|(a, b)| join(a, b));
+/// Merges two columns row by row. The first one is moved, not copied.
+fn merge<T: Record>(into: &mut Paged<T>, from: &mut Paged<T>, join: impl Fn(T, T) -> T) {
+    let from = std::mem::take(from);
+    match into.is_empty() {
+        true => *into = from,
+        false => (0..into.len()).for_each(|row| into.set(row, join(into.get(row), from.get(row)))),
     }
 }

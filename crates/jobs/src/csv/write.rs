@@ -314,7 +314,12 @@ mod tests {
         let ops = (0..job.ranks()).flat_map(|rank| (0..job.len(rank)).map(move |op| (rank, op)));
         let one = |(rank, number)| {
             let op = job.op(rank, number);
-            format!("{rank} {:?} {:?} {:?}", op.of(0), job.phases[op.phase as usize], job.edges(rank, number))
+            format!(
+                "{rank} {:?} {:?} {:?}",
+                op.of(0),
+                job.phases[op.phase as usize],
+                job.edges(rank, number).collect::<Vec<_>>()
+            )
         };
         ops.map(one).collect()
     }

@@ -26,7 +26,7 @@
 //! | all else that the text may not have | refused as in [`text`](crate::goal::text) |
 //!
 //! Each length is held against that of the file before anything is kept for it. Besides the job, memory holds the lists
-//! of one rank.
+//! of one rank. The operations of a long job go to a temporary file, as those of a text do.
 
 use crate::goal::express::{self, Sizes};
 use crate::job::{Job, JobBuilder, OPS_MAX, Problem, RANKS_MAX, When};
@@ -57,7 +57,7 @@ const CALC: u8 = 3;
 pub fn read(input: impl Read + Seek, file: &str) -> Result<Job, Refused> {
     let mut input = Input::new(input, file)?;
     let table = read_table(&mut input)?;
-    let mut builder = JobBuilder::default();
+    let mut builder = JobBuilder::of_trace();
     // `[rank]`: byte of its first node.
     let mut nodes = Vec::with_capacity(table.len());
     let mut free = HEADER + 16 * table.len() as u64;
@@ -315,7 +315,7 @@ pub fn write(job: &Job, out: impl Write) -> Result<(), Unwritten> {
 
 fn write_rank(job: &Job, rank: u32, sizes: &Sizes, out: &mut impl Write) -> Result<(), Unwritten> {
     let (nodes, roots) = (job.len(rank), job.roots(rank));
-    for number in [nodes, roots.len() as u32].iter().chain(roots) {
+    for number in [nodes, roots.len() as u32].into_iter().chain(roots) {
         out.write_all(&number.to_le_bytes())?;
     }
     let mut sizes = sizes.of(job, rank);
@@ -327,9 +327,9 @@ fn write_rank(job: &Job, rank: u32, sizes: &Sizes, out: &mut impl Write) -> Resu
             Work::Recv { from, tag } => (RECV, from, sizes.next(from, tag), tag),
             Work::Calc(time) => (CALC, 0, time.0 / 1000, 0),
         };
-        let edges = job.edges(rank, number);
-        let ends = edges.iter().filter(|edge| edge.when() == When::Ended).count() as u32;
-        let starts = edges.len() as u32 - ends;
+        let edges = || job.edges(rank, number);
+        let ends = edges().filter(|edge| edge.when() == When::Ended).count() as u32;
+        let starts = edges().len() as u32 - ends;
         out.write_all(&job.unmet(rank, number).to_le_bytes())?;
         out.write_all(&[kind])?;
         out.write_all(&peer.to_le_bytes())?;
@@ -343,7 +343,7 @@ fn write_rank(job: &Job, rank: u32, sizes: &Sizes, out: &mut impl Write) -> Resu
     }
     for number in 0..nodes {
         for when in [When::Ended, When::Started] {
-            for edge in job.edges(rank, number).iter().filter(|edge| edge.when() == when) {
+            for edge in job.edges(rank, number).filter(|edge| edge.when() == when) {
                 out.write_all(&edge.effect().to_le_bytes())?;
             }
         }

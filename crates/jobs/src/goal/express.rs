@@ -100,7 +100,7 @@ fn each_send(job: &Job, mut see: impl FnMut(u32, u32, u32)) {
 /// Lists the dependencies of a rank as `(later, cause, effect, when)`, by the later of both operations.
 pub(super) fn dependencies(job: &Job, rank: u32) -> Vec<(u32, u32, u32, When)> {
     let of = |cause: u32| {
-        job.edges(rank, cause).iter().map(move |edge| (cause.max(edge.effect()), cause, edge.effect(), edge.when()))
+        job.edges(rank, cause).map(move |edge| (cause.max(edge.effect()), cause, edge.effect(), edge.when()))
     };
     let mut all: Vec<_> = (0..job.len(rank)).flat_map(of).collect();
     all.sort_by_key(|(later, cause, effect, _)| (*later, *effect, *cause));

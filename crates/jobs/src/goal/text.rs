@@ -32,8 +32,9 @@
 //! | cycles and unmatched messages hang | refused |
 //! | LogGOPSim2 has more operations (`append`, `put`, `get`, `test` ...) | refused |
 //!
-//! The text is read once, from start to end. Besides the job, memory holds the labels of one rank and one byte for each
-//! operation.
+//! The text is read once, from start to end. Besides the job, memory holds the operations and labels of one rank and one
+//! byte for each operation. The operations of a job that has more than a million go to a temporary file, in the directory
+//! that `TMPDIR` names. A run of it holds in memory what its ranks are at.
 
 use crate::goal::labels::{Labels, NotTaken};
 use crate::goal::lines::Lines;
@@ -55,7 +56,7 @@ pub fn read(input: impl BufRead, file: &str) -> Result<Job, Refused> {
         scan: Scanner::new(file, input),
         token: Token::NewLine,
         ranks: 0,
-        builder: JobBuilder::default(),
+        builder: JobBuilder::of_trace(),
         labels: Labels::default(),
         name: Vec::new(),
         lines: Lines::default(),
@@ -437,12 +438,12 @@ mod tests {
                     rank 1 {\n r: recv 4096b from 0 tag 7\n s: send 64 b to 2 cpu 3 tag 9 // why\n s irequires r\n}\n\
                     rank 2 { r: recv 64b from -1 tag -1 /* any\n rank */ }";
         let job = read(text.as_bytes(), "t").expect("valid");
-        assert_eq!((job.ranks(), job.operations(), job.roots(0)), (3, 5, &[0][..]));
+        assert_eq!((job.ranks(), job.operations(), job.roots(0).collect()), (3, 5, vec![0]));
         assert_eq!(job.op(0, 0), Op::calc(Duration::from_ns(1500)).on(1));
         assert_eq!(job.op(0, 1), Op { nic: 2, ..Op::send(1, 4096, 7) });
         assert_eq!(job.op(1, 1), Op::send(2, 64, 9).on(3));
         assert_eq!(job.op(2, 0), Op::recv(ANY, ANY));
-        let edge = job.edges(1, 0)[0];
+        let edge = job.edges(1, 0).next().expect("one");
         assert_eq!((edge.effect(), edge.when()), (1, When::Started));
     }
 

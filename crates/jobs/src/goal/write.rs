@@ -31,7 +31,7 @@ fn write_rank(job: &Job, rank: u32, sizes: &Sizes, out: &mut impl Write) -> Resu
     let mut left = &dependencies[..];
     writeln!(out, "\nrank {rank} {{")?;
     for number in 0..job.len(rank) {
-        if job.unmet(rank, number) > 0 || !job.edges(rank, number).is_empty() {
+        if job.unmet(rank, number) > 0 || job.edges(rank, number).len() > 0 {
             write!(out, "l{number}: ")?;
         }
         let op = job.op(rank, number);

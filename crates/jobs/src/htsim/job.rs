@@ -333,7 +333,7 @@ mod tests {
     fn ops(job: &Job, rank: u32) -> Vec<(Work, Vec<u32>)> {
         let mut ops: Vec<_> = (0..job.len(rank)).map(|op| (job.op(rank, op).work, Vec::new())).collect();
         for op in 0..job.len(rank) {
-            job.edges(rank, op).iter().for_each(|edge| ops[edge.effect() as usize].1.push(op));
+            job.edges(rank, op).for_each(|edge| ops[edge.effect() as usize].1.push(op));
         }
         ops
     }

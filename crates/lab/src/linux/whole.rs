@@ -102,10 +102,10 @@ pub fn run(
     let (counts, measured) = running.stop();
     let mut outcome = Measured::outcome(measured, scenario, graph);
     let count = flows.counts[0] as usize;
-    outcome.received = flows.received.clone();
-    outcome.received.resize(count, Instant::NEVER);
-    outcome.acknowledged = outcome.received.clone();
-    (outcome.retransmitted, outcome.timeouts) = (vec![0; count], vec![0; count]);
+    let mut received = flows.received.clone();
+    received.resize(count, Instant::NEVER);
+    (outcome.received, outcome.acknowledged) = (received.clone().into(), received.into());
+    (outcome.retransmitted, outcome.timeouts) = (vec![0; count].into(), vec![0; count].into());
     outcome.goodput.clone_from(&flows.goodput);
     outcome.complete = complete;
     Ok(Whole { outcome: conclude(outcome), counts, flows })

@@ -199,7 +199,7 @@ impl<'a> Worker<'a> {
                 if next.is_wake() {
                     asked += 1;
                 } else {
-                    results.started[next.id as usize] = next.at;
+                    results.started.set(next.id as usize, next.at);
                     *started += 1;
                 }
                 starts.push(next);
@@ -207,22 +207,22 @@ impl<'a> Worker<'a> {
         };
         let mut record = |now: Instant, report: Report| match report {
             Report::Received { flow, starts } => {
-                results.received[flow as usize] = now;
+                results.received.set(flow as usize, now);
                 if flow < closed_loop_flows {
                     traffic.on_received(flow, now, |next| begin(results, starts, next));
                 }
             }
             Report::Acknowledged { flow, retransmitted, timeouts, starts } => {
-                results.acknowledged[flow as usize] = now;
-                results.retransmitted[flow as usize] = retransmitted;
-                results.timeouts[flow as usize] = timeouts.min(u16::MAX as u32) as u16;
+                results.acknowledged.set(flow as usize, now);
+                results.retransmitted.set(flow as usize, retransmitted);
+                results.timeouts.set(flow as usize, timeouts.min(u16::MAX as u32) as u16);
                 *all_finished += 1;
                 *counted_finished += (counted_flows.contains(&flow) || flow < closed_loop_flows) as u64;
                 if flow < closed_loop_flows {
                     traffic.on_acknowledged(flow, now, |next| begin(results, starts, next));
                 }
             }
-            Report::Began { flow } => results.started[flow as usize] = now,
+            Report::Began { flow } => results.started.set(flow as usize, now),
             Report::Woke { wake, starts } => {
                 woken += 1;
                 traffic.on_wake(wake, now, |next| begin(results, starts, next));
@@ -282,7 +282,7 @@ impl<'a> Worker<'a> {
             all.waiting = last.waiting;
         }
         // Flows scheduled after the end of the run have not started.
-        self.results.started.iter_mut().filter(|at| **at >= now).for_each(|at| *at = Instant::NEVER);
+        self.results.started.update(|at| if at >= now { Instant::NEVER } else { at });
         (self.nodes, self.results)
     }
 
@@ -329,7 +329,7 @@ impl<'a> Worker<'a> {
             }
             if flow.is_closed_loop() {
                 if here {
-                    self.results.started[flow.id as usize] = flow.at;
+                    self.results.started.set(flow.id as usize, flow.at);
                     self.started += 1;
                     self.nodes.announce(flow);
                 }

@@ -3,22 +3,23 @@
 use backwater_counters::stats::PortStats;
 use backwater_measure::link_samples::LinkSample;
 use backwater_measure::samples::Samples;
+use backwater_paged::{Paged, ROWS_MAX, Record};
 use backwater_traffic::Progress;
 use backwater_types::Instant;
 
 /// Results that one partition collects during a run, besides the counters of its nodes.
 pub(crate) struct PartitionResults {
     /// `[closed-loop flow]`: start; [`Instant::NEVER`] if the source is in another partition.
-    pub(crate) started: Vec<Instant>,
+    pub(crate) started: Paged<Instant>,
     /// `[flow]`: arrival of the last byte at the receiver; [`Instant::NEVER`] if the receiver is in another partition.
-    pub(crate) received: Vec<Instant>,
+    pub(crate) received: Paged<Instant>,
     /// `[flow]`: arrival of the last acknowledgement at the sender; [`Instant::NEVER`] if the sender is in another
     /// partition.
-    pub(crate) acknowledged: Vec<Instant>,
+    pub(crate) acknowledged: Paged<Instant>,
     /// `[flow]`: retransmitted packets.
-    pub(crate) retransmitted: Vec<u32>,
+    pub(crate) retransmitted: Paged<u32>,
     /// `[flow]`: timeouts of TCP.
-    pub(crate) timeouts: Vec<u16>,
+    pub(crate) timeouts: Paged<u16>,
     /// `[workload]`: what the ranks of jobs have done.
     pub(crate) progress: Vec<Progress>,
     /// Samples of switches.
@@ -43,11 +44,11 @@ impl PartitionResults {
     /// Creates empty results for `closed_loop_flows` closed-loop flows and `workloads` workloads.
     pub(crate) fn new(closed_loop_flows: usize, workloads: usize) -> PartitionResults {
         PartitionResults {
-            started: vec![Instant::NEVER; closed_loop_flows],
-            received: vec![Instant::NEVER; closed_loop_flows],
-            acknowledged: vec![Instant::NEVER; closed_loop_flows],
-            retransmitted: vec![0; closed_loop_flows],
-            timeouts: vec![0; closed_loop_flows],
+            started: filled(Instant::NEVER, closed_loop_flows),
+            received: filled(Instant::NEVER, closed_loop_flows),
+            acknowledged: filled(Instant::NEVER, closed_loop_flows),
+            retransmitted: filled(0, closed_loop_flows),
+            timeouts: filled(0, closed_loop_flows),
             progress: vec![Progress::default(); workloads],
             samples: Samples::default(),
             links: Vec::new(),
@@ -59,4 +60,9 @@ impl PartitionResults {
             stalled: false,
         }
     }
+}
+
+/// Makes a column that goes to a file when it is long.
+fn filled<T: Record>(row: T, len: usize) -> Paged<T> {
+    Paged::filled(row, len, ROWS_MAX)
 }

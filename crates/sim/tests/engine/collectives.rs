@@ -60,7 +60,7 @@ fn a_ring_takes_its_steps_one_after_another() {
             let outcome = run(&star(scheme, n as u16, "", &keys));
             let expected = iterations * steps * (alone(part) + compute * 1000);
             assert_eq!(completion(&outcome), expected, "{scheme}, {n} ranks, {part} B");
-            assert_eq!(outcome.started[0], Instant(3_000_000 + compute * 1000));
+            assert_eq!(outcome.started.get(0), Instant(3_000_000 + compute * 1000));
             assert!(outcome.flows().all(|row| row.slowdown == 1.0 && row.counted));
         }
     }
@@ -152,9 +152,9 @@ fn what_waits_starts_when_it_has_what_it_waits_for() {
             for faults in ["", lossy] {
                 let outcome = run(&clos(scheme, &format!("{BACKGROUND}{}{faults}", job(pattern))));
                 check_starts(&outcome, pattern, 8, Duration::ZERO);
-                let finished = outcome.received[..outcome.started.len()].iter().all(|at| *at != Instant::NEVER);
+                let finished = outcome.received.range(0..outcome.started.len()).all(|at| at != Instant::NEVER);
                 assert!(finished, "{scheme}, {pattern}: all of it arrives");
-                assert!(outcome.retransmitted.iter().any(|n| *n > 0) || faults.is_empty(), "{scheme}: some is lost");
+                assert!(outcome.retransmitted.iter().any(|n| n > 0) || faults.is_empty(), "{scheme}: some is lost");
             }
         }
     }
@@ -167,7 +167,7 @@ fn a_barrier_waits_for_the_slowest() {
     let begun = |faults: &str| {
         let outcome = run(&clos("bfc", &format!("{}{faults}", job("all-to-all"))));
         check_starts(&outcome, "all-to-all", 8, Duration::ZERO);
-        outcome.started[56..112].iter().min().copied().expect("a round of 56 flows")
+        outcome.started.range(56..112).min().expect("a round of 56 flows")
     };
     let (with, without) = (begun(slow), begun(""));
     assert!(with > Instant(300_000_000) && without < Instant(50_000_000), "{with:?} {without:?}");
@@ -178,7 +178,7 @@ fn every_event_of_a_collective_holds_up() {
     for (scheme, pattern) in [("bfc", "ring"), ("flowsail", "all-to-all"), ("dctcp-tcp", "ring"), ("bfc", "pipeline")] {
         let (outcome, report) = audited(&clos(scheme, &format!("{BACKGROUND}{}{LOSSY}", job(pattern))), 2);
         assert!(report.faults.is_empty(), "{scheme}, {pattern}: {:?}", report.faults);
-        assert!(outcome.started.iter().all(|at| *at != Instant::NEVER));
+        assert!(outcome.started.iter().all(|at| at != Instant::NEVER));
     }
 }
 
@@ -209,7 +209,7 @@ fn the_digest_covers_starts() {
     let mut outcome = run(&clos("bfc", &job("ring")));
     let before = backwater_sim::measure::digest::of(&outcome);
     assert_eq!(before, outcome.digest);
-    outcome.started[9].0 += 1;
+    outcome.started.set(9, outcome.started.get(9) + Duration(1));
     let after = backwater_sim::measure::digest::of(&outcome);
     assert_ne!(before.whole, after.whole);
     let differ: Vec<&str> = before.tables.iter().zip(&after.tables).filter(|(a, b)| a != b).map(|(a, _)| a.0).collect();
@@ -224,14 +224,14 @@ fn a_collective_runs_to_its_end_unless_it_is_cut_off() {
     let until = Instant(100_000_000);
     let late = whole.flows().filter(|row| row.flow.at >= until).map(|row| row.flow.class).collect::<Vec<_>>();
     assert!(!late.is_empty() && late.iter().all(|class| *class == 1), "none of the background starts late");
-    assert!(whole.started.iter().chain(&whole.received).all(|at| *at < whole.ended));
+    assert!(whole.started.iter().chain(&whole.received).all(|at| at < whole.ended));
     let mut cut = clos("bfc", &text);
     cut.run.drain = 1.0;
     let cut = run(&cut);
     assert_eq!(cut.ended, until);
-    let started = cut.started.iter().filter(|at| **at != Instant::NEVER).count();
-    assert!(started > 0 && started < cut.started.len() && cut.started[..] != whole.started[..]);
-    assert!(cut.started.iter().zip(&whole.started).all(|(cut, whole)| *cut == Instant::NEVER || cut == whole));
+    let started = cut.started.iter().filter(|at| *at != Instant::NEVER).count();
+    assert!(started > 0 && started < cut.started.len() && cut.started != whole.started);
+    assert!(cut.started.iter().zip(&whole.started).all(|(cut, whole)| cut == Instant::NEVER || cut == whole));
     let summary = summary(&cut);
     assert_eq!(summary["collectives"][0]["started"], started);
     assert!(summary["collectives"][0]["completion_ps"].is_null() && summary["flows"]["unfinished"].as_u64() > Some(0));

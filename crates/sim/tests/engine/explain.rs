@@ -45,7 +45,7 @@ flows = [{ start = "20 ns", src = "host2", dst = "host3", bytes = "30000 B" }]
 fn three_flows_one_queue_one_pause_by_hand() {
     let scenario = scenario(THREE);
     let received = Simulation::new(&scenario, 1).run(&Watch::default()).received;
-    let explain: Vec<(u32, Instant)> = (0..).zip(received).collect();
+    let explain: Vec<(u32, Instant)> = (0..).zip(&received).collect();
     let wanted = Wanted { explain, ..Wanted::default() };
     let outcome = Simulation::new(&scenario, 1).record(&wanted, &Watch::default());
     let [switch, receiver] = ["switch0", "host3"].map(|name| node(&outcome, name) as u32);
@@ -76,7 +76,7 @@ fn three_flows_one_queue_one_pause_by_hand() {
     expected.extend(link(2, 0, 2, 0).into_iter().chain(link(2, 1, switch, 3)));
     assert_eq!(outcome.recorded.waits, expected);
     let fct = 31 * PACKET + paused + 2 * LINK;
-    assert_eq!(outcome.received[2], Instant(20_000 + fct));
+    assert_eq!(outcome.received.get(2), Instant(20_000 + fct));
 }
 
 /// Two leaves and two spines under overload, and a link that fails.

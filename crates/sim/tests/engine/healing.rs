@@ -161,9 +161,9 @@ fn run(mishap: Mishap, number: u32) -> (Log, Vec<(u64, ControlFrame, bool)>, u64
         }
     };
     let (outcome, mut logs) = simulation.observe_planes(plane, Log::default, &Watch::default());
-    assert_ne!(outcome.acknowledged[0], Instant::NEVER, "{mishap:?} {number}: the flow finishes");
+    assert_ne!(outcome.acknowledged.get(0), Instant::NEVER, "{mishap:?} {number}: the flow finishes");
     let meant = record.lock().unwrap().clone();
-    (logs.remove(0), meant, outcome.acknowledged[0].0)
+    (logs.remove(0), meant, outcome.acknowledged.get(0).0)
 }
 
 /// Returns the queues paused after each frame: `(time, queues)`.

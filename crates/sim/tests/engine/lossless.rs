@@ -33,7 +33,7 @@ fn two_thousand_to_one_loses_nothing_with_credits() {
         let (outcome, report) = audited(&incast("bfc-credit", more), 1);
         assert!(report.faults.is_empty(), "{more}: {:?}", report.faults);
         assert_eq!(dropped(&outcome), 0, "{more}");
-        let packets: u64 = outcome.retransmitted.iter().map(|n| u64::from(*n)).sum();
+        let packets: u64 = outcome.retransmitted.iter().map(u64::from).sum();
         assert_eq!(packets, 0, "{more}: nothing is sent again");
         let most = outcome.samples.buffers.0.iter().map(|sample| sample.bytes).max();
         assert!(most > Some(500_000), "{more}: the buffer is used, {most:?}");

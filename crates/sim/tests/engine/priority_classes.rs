@@ -29,7 +29,7 @@ fn listed(scheme: &str, groups: u8, classes: &[&[Listed]]) -> Outcome {
     ));
     let (outcome, report) = watched(&scenario, 1, None);
     assert!(report.faults.is_empty(), "{scheme}: {:?}", report.faults);
-    assert!(outcome.received.iter().all(|at| *at != Instant::NEVER), "{scheme}");
+    assert!(outcome.received.iter().all(|at| at != Instant::NEVER), "{scheme}");
     outcome
 }
 
@@ -42,7 +42,7 @@ fn a_flow_does_not_notice_lower_classes() {
     for scheme in ["bfc", "bfc-stochastic", "dctcp", "dcqcn", "dqa", "pfc"] {
         let taken = |groups: u8| {
             let outcome = listed(scheme, groups, &[&[(start, 0, 8, 50)], &low]);
-            outcome.received.last().expect("it starts last").0 - start * 1000
+            outcome.received.iter().last().expect("it starts last").0 - start * 1000
         };
         let (alone, late) = (2_000_000 + 51 * PACKET, 2 * PACKET);
         let with = taken(2);

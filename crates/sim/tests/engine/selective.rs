@@ -25,7 +25,7 @@ fn with_one_lost(scheme: &str, lost: u64) -> Outcome {
         down + 1
     )));
     let lost: u64 = outcome.drops.iter().map(|drops| drops.packets[DropReason::LinkDown as usize]).sum();
-    assert_eq!((lost, &outcome.retransmitted[..]), (1, &[1][..]), "one is lost, and sent again once");
+    assert_eq!((lost, outcome.retransmitted.iter().collect()), (1, vec![1]), "one is lost, and sent again once");
     outcome
 }
 

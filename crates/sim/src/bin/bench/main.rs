@@ -209,7 +209,7 @@ fn one(i: usize, options: &Options) -> Result<serde_json::Value, backwater_scena
         "speedup": windows.map(|[(alone, _), (longest, _)]| alone / longest),
         "work": windows.map(|[(alone, _), (_, all)]| all / alone),
         "digest": outcome.digest.whole,
-        "retransmitted": outcome.retransmitted.iter().map(|n| *n as u64).sum::<u64>(),
+        "retransmitted": outcome.retransmitted.iter().map(u64::from).sum::<u64>(),
         "timeouts": outcome.timeout_reasons,
         "dropped": outcome.drops.iter().map(|d| d.packets.iter().sum::<u64>()).sum::<u64>(),
     }))

@@ -1137,7 +1137,7 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
     }
     check_flows(&mut all, &flows, outcome);
     check_statistics(&mut all, &flows, drops, &paused, outcome);
-    let last = outcome.acknowledged.iter().max().copied().unwrap_or_default();
+    let last = outcome.acknowledged.iter().max().unwrap_or_default();
     if last != Instant::NEVER && last + SETTLING < outcome.ended {
         all.quiescent = true;
         // Lost or duplicated frames leave pauses behind where no pause lapses.
@@ -1189,7 +1189,7 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
     for (what, n) in [
         ("queue assignments", assigned),
         ("queue collisions", collisions),
-        ("packets sent again", outcome.retransmitted.iter().map(|n| *n as u64).sum()),
+        ("packets sent again", outcome.retransmitted.iter().map(u64::from).sum()),
         ("control frames lost", if pfc { 0 } else { lost }),
     ] {
         if n > 0 {
@@ -1223,17 +1223,17 @@ fn check_flows(all: &mut Report, flows: &[Tally], outcome: &Outcome) {
             let text = format!("flow {i}: {} acknowledged, {} received in order", tally.acknowledged, tally.expected);
             all.fault(Fault::Acknowledged, text);
         }
-        let received = outcome.received[i] != Instant::NEVER;
+        let received = outcome.received.get(i) != Instant::NEVER;
         if received != (tally.expected == packets) {
             let text =
                 format!("flow {i}: {} of {packets} packets received, said to be all: {received}", tally.expected);
             all.fault(Fault::Acknowledged, text);
         }
-        let acknowledged = outcome.acknowledged[i];
+        let acknowledged = outcome.acknowledged.get(i);
         if acknowledged == Instant::NEVER && flow.size != ENDLESS {
             all.fault(Fault::Unfinished, format!("flow {i} from {} to {} has not finished", flow.src, flow.dst));
         }
-        if acknowledged < outcome.received[i] {
+        if acknowledged < outcome.received.get(i) {
             all.fault(Fault::Acknowledged, format!("flow {i} is acknowledged before it is received"));
         }
     }
@@ -1276,8 +1276,8 @@ fn check_statistics(
     if reported != drops {
         all.fault(Fault::Statistics, format!("drops by reason {drops:?}, reported {reported:?}"));
     }
-    let again: u64 = outcome.retransmitted.iter().map(|n| *n as u64).sum();
-    let finished = outcome.acknowledged.iter().all(|at| *at != Instant::NEVER);
+    let again: u64 = outcome.retransmitted.iter().map(u64::from).sum();
+    let finished = outcome.acknowledged.iter().all(|at| at != Instant::NEVER);
     let once: u64 = flows.iter().map(|t| t.expected as u64).sum();
     let refused: u64 = flows.iter().map(|t| t.refused).sum();
     if finished && seen.0 + refused != once + again {

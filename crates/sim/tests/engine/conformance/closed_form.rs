@@ -98,7 +98,7 @@ fn check(subject: &Subject, links: &[(u64, u64)], bytes: u64) {
     assert_eq!(path.len(), links.len());
     let idle = idle(&scenario, links, bytes);
     let stated = scenario.host.startup(&idle).0;
-    let took = outcome.received[0].0;
+    let took = outcome.received.get(0).0;
     if scenario.host.starts_paced() && !bytes.is_multiple_of(scenario.host.payload.0) {
         // A short last packet catches up with the one before by the time it saves at each link.
         let saved = (idle.round_trip.0 - idle.opening.0).min(stated);
@@ -106,7 +106,7 @@ fn check(subject: &Subject, links: &[(u64, u64)], bytes: u64) {
         assert!((stated - saved..=stated).contains(&late), "{case}: {late} ps late, {stated} stated, {saved} saved");
     } else if scenario.host.share() == 1.0 {
         assert_eq!(took, received + stated, "{case}: last byte; {stated} ps more than the closed form are stated");
-        assert_eq!(outcome.acknowledged[0].0, acknowledged + stated, "{case}: last acknowledgement");
+        assert_eq!(outcome.acknowledged.get(0).0, acknowledged + stated, "{case}: last acknowledgement");
     } else {
         // The flow reaches its share within a few round trips, from line rate or as it states.
         let most = (received as f64 / scenario.host.share()) as u64 + stated + 2 * idle.round_trip.0;

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 /// Runs the scenario twice and explains all finished flows in the second run.
 pub(super) fn explained(scenario: &Scenario) -> Outcome {
     let first = run(scenario);
-    let times = (0..).zip(&first.received).filter(|(_, at)| **at != Instant::NEVER);
-    let wanted = Wanted { explain: times.map(|(flow, at)| (flow, *at)).collect(), ..Wanted::default() };
+    let times = (0..).zip(&first.received).filter(|(_, at)| *at != Instant::NEVER);
+    let wanted = Wanted { explain: times.collect(), ..Wanted::default() };
     assert!(!wanted.explain.is_empty(), "some flow finished");
     let second = Simulation::new(scenario, 1).record(&wanted, &Watch::default());
     assert_eq!(first.digest.whole, second.digest.whole, "the same run");

@@ -32,7 +32,7 @@ pub(super) fn crowd(more: &str) -> String {
 fn sound(name: &str, scenario: &Scenario) -> (Outcome, Report) {
     let (outcome, report) = watched(scenario, 1, None);
     assert!(report.faults.is_empty(), "{name}: {:?}", report.faults);
-    let open = outcome.acknowledged.iter().filter(|at| **at == Instant::NEVER).count();
+    let open = outcome.acknowledged.iter().filter(|at| *at == Instant::NEVER).count();
     assert_eq!(open, 0, "{name}: flows without end");
     (outcome, report)
 }
