@@ -58,8 +58,16 @@ def known(name: str) -> backwater.Experiment:
 
 @cache
 def written(name: str) -> dict[str, Any]:
-    """The file of an experiment that comes with Backwater, as TOML. It is read in no time, unlike the experiment."""
-    return tomllib.loads(experiments.known()[name].read_text())
+    """The file of an experiment that comes with Backwater, with the tables of the one that it extends.
+
+    It is read in no time, unlike the experiment.
+    """
+    file = experiments.known()[name]
+    tables = tomllib.loads(file.read_text())
+    while "extends" in tables:
+        file = file.parent / tables.pop("extends")
+        tables = tomllib.loads(file.read_text()) | tables
+    return tables
 
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
