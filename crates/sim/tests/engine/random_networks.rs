@@ -1,7 +1,7 @@
 //! Thousands of small random networks with every event checked.
 //!
-//! Tests named `random_..._break_no_rule` run 1,000 cases each; 1,400 of FlowSail, since case 1,315 is the first to reach a rare branch. `a_quarter_of_a_million_...` belong
-//! to `make test-long`. A failing case prints its scenario file.
+//! Tests named `random_..._break_no_rule` run 1,000 cases each; 3,000 of FlowSail, which reach branches that are rare.
+//! `a_quarter_of_a_million_...` belong to `make test-long`. A failing case prints its scenario file.
 
 use crate::common::audit::{Counts, Fault};
 use crate::common::random::{self, Family};
@@ -241,7 +241,7 @@ fn random_networks_break_no_rule() {
 
 #[test]
 fn random_flowsail_networks_break_no_rule() {
-    sweep(Family::Flows, 0..1_400);
+    sweep(Family::Flows, 0..3_000);
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn a_quarter_of_a_million_random_networks_break_no_rule() {
 #[test]
 #[ignore = "minutes"]
 fn a_quarter_of_a_million_random_flowsail_networks_break_no_rule() {
-    sweep(Family::Flows, 1_400..251_400);
+    sweep(Family::Flows, 3_000..253_000);
 }
 
 /// Runs and prints the case in the environment variable `CASE`, of the family in `FAMILY`.
