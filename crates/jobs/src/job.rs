@@ -3,8 +3,8 @@
 //! Operations of a rank are numbered from 0 in the order in which they were added. A dependency is kept at its cause:
 //! an operation that starts or ends looks up who waits for that.
 //!
-//! The tables of a long trace lie in a file ([`Paged`]). What a rank has to do next is near what it did last, so few of
-//! their pages are in memory.
+//! The tables of a long trace lie in a file ([`Paged`]). Ranks work through them nearly in order, so few of their pages are
+//! in memory.
 
 use crate::check;
 use crate::op::{ANY, Op, Work};

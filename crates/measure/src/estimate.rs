@@ -21,7 +21,7 @@ const DRAWN: usize = 200_000;
 ///
 /// Memory is a fit to runs of 10 flows to 10 million. The simulation takes 5 MB, 100 KB per switch, 600 bytes per queue of
 /// its ports and 80 bytes per flow. Writing the tables takes 12 MB, 365 bytes per flow and 170 bytes per sample of a
-/// switch's buffer. What lies in files takes less: from 400,000 flows on, a flow takes 40 bytes in all.
+/// switch's buffer. Each flow after the first 400,000 takes 40 bytes in all, since the times of many flows lie in a file.
 pub fn estimate(scenario: &Scenario) -> Value {
     let graph = topology::expand(&scenario.topology);
     let scenario = &*shortened(scenario, &graph);

@@ -292,8 +292,7 @@ fn collectives(outcome: &Outcome) -> Option<Vec<Value>> {
         let (Workload::Collective { start, .. } | Workload::Job { start, .. }) = workload else { continue };
         let flows = traffic.closed_loop_flows_of(class);
         let of_job = |times: &Paged<Instant>| {
-            let times = times.range(flows.clone());
-            times.fold((0, Instant::ZERO), |(reached, last), at| {
+            times.scan(flows.clone()).fold((0, Instant::ZERO), |(reached, last), at| {
                 (reached + usize::from(at != Instant::NEVER), last.max(at))
             })
         };

@@ -1,14 +1,14 @@
 //! A table in a temporary file, with some of its pages in memory.
 //!
-//! Each page has one place in memory, which it shares with other pages: the page that is asked for takes it. Places are
-//! locked one by one, so threads that read different pages do not wait for one another.
+//! Each page has one place in memory, which it shares with other pages. The page that was used last occupies it. Each
+//! place has its own lock, so threads that read different pages rarely wait for one another.
 
 use crate::record::Record;
 use backwater_types::hash::mix64;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a page, about.
 const PAGE: usize = 4096;
@@ -17,9 +17,9 @@ const PLACES: usize = if cfg!(test) { 8 } else { 2048 };
 /// Number of no page.
 const NO_PAGE: usize = usize::MAX;
 
-/// A table in a file. Clones share the file until one of them is changed.
+/// A table in a file.
 pub(crate) struct Disk<T> {
-    file: Arc<File>,
+    file: File,
     len: usize,
     places: Box<[Mutex<Place<T>>]>,
 }
@@ -44,7 +44,7 @@ impl<T: Record> Disk<T> {
 
     /// Moves `rows` to a file.
     pub(crate) fn new(rows: &[T]) -> io::Result<Disk<T>> {
-        let disk = Disk { file: Arc::new(tempfile::tempfile()?), len: rows.len(), places: places() };
+        let disk = Disk { file: tempfile::tempfile()?, len: rows.len(), places: places() };
         for (page, rows) in rows.chunks(Self::ROWS).enumerate() {
             disk.write(page, rows)?;
         }
@@ -57,18 +57,14 @@ impl<T: Record> Disk<T> {
         let (page, at) = (row / Self::ROWS, row % Self::ROWS);
         let mut place = lock(&self.places[place_of(page)]);
         if place.page != page {
-            if place.changed && (self.is_shared() || self.write(place.page, &place.rows).is_err()) {
-                // The page that is here has to stay.
+            if place.changed && self.write(place.page, &place.rows).is_err() {
+                // There is no room for the page that is here, so it stays.
                 return self.read(page, Vec::new())[at];
             }
             let rows = self.read(page, std::mem::take(&mut place.rows));
             *place = Place { page, changed: false, rows };
         }
         place.rows[at]
-    }
-
-    fn is_shared(&self) -> bool {
-        Arc::strong_count(&self.file) > 1
     }
 
     pub(crate) fn push(&mut self, row: T) -> io::Result<()> {
@@ -85,7 +81,7 @@ impl<T: Record> Disk<T> {
         while !rows.is_empty() {
             let at = self.len % Self::ROWS;
             let (here, rest) = rows.split_at(rows.len().min(Self::ROWS - at));
-            if here.len() == Self::ROWS && !self.is_shared() {
+            if here.len() == Self::ROWS {
                 self.write(self.len / Self::ROWS, here)?;
             } else {
                 self.changing(self.len / Self::ROWS)?.rows.extend_from_slice(here);
@@ -118,9 +114,6 @@ impl<T: Record> Disk<T> {
 
     /// Brings a page to memory that is going to be changed.
     fn changing(&mut self, page: usize) -> io::Result<&mut Place<T>> {
-        if self.is_shared() {
-            self.part()?;
-        }
         let at = place_of(page);
         if self.place(at).page != page {
             self.save(at)?;
@@ -150,17 +143,6 @@ impl<T: Record> Disk<T> {
         Ok(())
     }
 
-    /// Gives this clone a file of its own.
-    fn part(&mut self) -> io::Result<()> {
-        let mut own = Disk { file: Arc::new(tempfile::tempfile()?), len: self.len, places: places() };
-        for page in 0..self.len.div_ceil(Self::ROWS) {
-            let rows = page * Self::ROWS..self.len.min((page + 1) * Self::ROWS);
-            own.write(page, &rows.map(|row| self.get(row)).collect::<Vec<_>>())?;
-        }
-        std::mem::swap(self, &mut own);
-        Ok(())
-    }
-
     fn write(&self, page: usize, rows: &[T]) -> io::Result<()> {
         let mut bytes = vec![0; rows.len() * T::BYTES];
         bytes.chunks_exact_mut(T::BYTES).zip(rows).for_each(|(bytes, row)| row.write(bytes));
@@ -178,20 +160,6 @@ impl<T: Record> Disk<T> {
         rows.reserve_exact(Self::ROWS);
         rows.extend(bytes.chunks_exact(T::BYTES).map(T::read));
         rows
-    }
-}
-
-/// A clone has the changed pages of its original, and the file in common with it.
-impl<T: Record> Clone for Disk<T> {
-    fn clone(&self) -> Disk<T> {
-        let copy = |place: &Mutex<Place<T>>| {
-            let place = lock(place);
-            match place.changed {
-                true => Mutex::new(Place { page: place.page, changed: true, rows: place.rows.clone() }),
-                false => Mutex::new(Place::default()),
-            }
-        };
-        Disk { file: self.file.clone(), len: self.len, places: self.places.iter().map(copy).collect() }
     }
 }
 

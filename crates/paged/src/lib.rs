@@ -1,10 +1,10 @@
 //! Tables that lie in memory while they are short, and in a temporary file when they are long.
 //!
-//! A trace of ten million operations, or the times of ten million flows, need not stay in memory: a run looks at few
-//! rows at a time, most of them near one another. The rows of a long table are in an unnamed temporary file, and the
-//! pages that were looked at last are in memory ([`disk`]). What a table holds is the same either way.
+//! A run reads few rows of a long table at a time, and most of these are near one another. So the rows lie in an unnamed
+//! temporary file, and memory holds the pages that were used last ([`disk`]). A table in a file has the same rows as one
+//! in memory.
 //!
-//! If there is no temporary file to be had, or no room in it, a table stays in memory.
+//! A table stays in memory if no temporary file can be made, or if the file has no more room.
 
 mod disk;
 mod record;
@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Range;
 
-/// Most rows of a table in memory: 4 to 32 megabytes.
+/// Most rows of a table in memory: 2 to 32 megabytes.
 pub const ROWS_MAX: usize = 1 << 20;
 
 /// A table of rows, which are numbered from 0.
@@ -31,18 +31,15 @@ enum Rows<T> {
     Disk(Disk<T>),
 }
 
-impl<T: Record> Clone for Rows<T> {
-    fn clone(&self) -> Rows<T> {
-        match self {
-            Rows::Memory(rows) => Rows::Memory(rows.clone()),
-            Rows::Disk(rows) => Rows::Disk(rows.clone()),
-        }
-    }
-}
-
+/// A clone of a table in a file has a file of its own.
 impl<T: Record> Clone for Paged<T> {
     fn clone(&self) -> Paged<T> {
-        Paged { rows: self.rows.clone(), max: self.max }
+        let mut copy = Paged::new(self.max);
+        match &self.rows {
+            Rows::Memory(rows) => copy.rows = Rows::Memory(rows.clone()),
+            Rows::Disk(_) => copy.extend(self),
+        }
+        copy
     }
 }
 
@@ -70,11 +67,6 @@ impl<T> Paged<T> {
     /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Whether the rows are in a file.
-    pub fn is_on_disk(&self) -> bool {
-        matches!(self.rows, Rows::Disk(_))
     }
 
     /// Most rows in memory.
@@ -340,7 +332,7 @@ mod tests {
                     _ => {}
                 }
             }
-            assert_eq!(table.is_on_disk(), rows.len() > max);
+            assert_eq!(matches!(table.rows, Rows::Disk(_)), rows.len() > max);
             let few = rows.len() / 3..rows.len() / 2;
             assert!(table.range(few.clone()).eq(rows[few.clone()].iter().copied()));
             assert!(table.scan(few.clone()).eq(rows[few].iter().copied()));

@@ -33,8 +33,8 @@
 //! | LogGOPSim2 has more operations (`append`, `put`, `get`, `test` ...) | refused |
 //!
 //! The text is read once, from start to end. Besides the job, memory holds the operations and labels of one rank and one
-//! byte for each operation. The operations of a job that has more than a million go to a temporary file, in the directory
-//! that `TMPDIR` names. A run of it holds in memory what its ranks are at.
+//! byte for each operation. If a job has more than a million operations, they go to a temporary file in the directory
+//! that `TMPDIR` names. A run then holds in memory the operations that its ranks are at.
 
 use crate::goal::labels::{Labels, NotTaken};
 use crate::goal::lines::Lines;
