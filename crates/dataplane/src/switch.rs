@@ -16,7 +16,7 @@ use crate::plane::{DataPlane, Departed, Discarded, Readings, Received, Sent};
 use crate::policy::Policy;
 use crate::port::{Port, Ports};
 use crate::queues::{PausableQueues, Queues};
-use crate::shape::{DownQueues, MarkingShape, PortShape, Shape};
+use crate::shape::{DownQueues, MarkingShape, Shape};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -52,24 +52,21 @@ impl<P: Policy, E: Extension> Switch<P, E> {
         let buffer = Buffer::new(shape.buffer, shape.alpha, shape.ports.len(), &shape.memory);
         let cells =
             buffer.capacity().map_or(4096, |bytes| (bytes / shape.smallest_packet as u64 + 1).min(shape.cells_ahead));
-        let port = |(port, p): (usize, &PortShape)| Port {
-            queues: P::queues(params, shape),
-            control: Ring::default(),
-            acks: Ring::default(),
-            mmu: buffer.mmu(port as PortId),
-            red: p.red,
-            telemetry: E::port(&LinkShape {
-                rate: p.rate,
-                transport: shape.transport,
-                int_unit: shape.int_unit,
-                tag: Stream::new(shape.seed, 0x7461, port as u64).next_u32() as u16,
-                credits: shape.credits,
-                pint: shape.pint.clone(),
-                seed: hash::stream(shape.seed, 0x7069_6e74, port as u64),
-            }),
-        };
+        // Switches are compiled for many policies and extensions, so what runs once is written as loops: the adapters
+        // of iterators would be compiled for each of them.
+        let mut ports = Vec::with_capacity(shape.ports.len());
+        for (number, p) in shape.ports.iter().enumerate() {
+            ports.push(Port {
+                queues: P::queues(params, shape),
+                control: Ring::default(),
+                acks: Ring::default(),
+                mmu: buffer.mmu(number as PortId),
+                red: p.red,
+                telemetry: E::port(&link(shape, number)),
+            });
+        }
         Switch {
-            ports: shape.ports.iter().enumerate().map(port).collect(),
+            ports,
             cells: Cells::new(cells as usize + P::extra_cells(params), shape.stamp),
             buffer,
             policy: P::new(params, shape),
@@ -166,6 +163,19 @@ impl<P: Policy, E: Extension> Switch<P, E> {
     }
 }
 
+/// What an extension is told of the link of a port.
+fn link(shape: &Shape, port: usize) -> LinkShape {
+    LinkShape {
+        rate: shape.ports[port].rate,
+        transport: shape.transport,
+        int_unit: shape.int_unit,
+        tag: Stream::new(shape.seed, 0x7461, port as u64).next_u32() as u16,
+        credits: shape.credits,
+        pint: shape.pint.clone(),
+        seed: hash::stream(shape.seed, 0x7069_6e74, port as u64),
+    }
+}
+
 impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
     type Extension = E;
 
@@ -208,7 +218,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
 
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<E>> {
         let mut packet = None;
-        let departed = self.transmit_to(now, port, |sent, _| packet = Some(*sent))?;
+        let departed = self.transmit_with(now, port, &mut |sent, _| packet = Some(*sent))?;
         let Departed { queue, frame_on, timer_changed, entered } = departed;
         packet.map(|packet| Sent { packet, queue, frame_on, timer_changed, entered })
     }
@@ -356,7 +366,11 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
     }
 
     fn prefetch_ports(&self) -> u64 {
-        self.ports.iter().fold(0, |sum: u64, port| sum.wrapping_add(port.queues.bytes(0)))
+        let mut sum = 0u64;
+        for port in &self.ports {
+            sum = sum.wrapping_add(port.queues.bytes(0));
+        }
+        sum
     }
 
     #[inline(always)]
@@ -467,7 +481,7 @@ impl<P: Policy, E: Extension> Readings for Switch<P, E> {
     }
 
     fn audit(&self) -> Result<(), String> {
-        let (mut residents, mut held) = (Vec::new(), Vec::new());
+        let (mut residents, mut held, mut queues) = (Vec::new(), Vec::new(), Vec::new());
         for (p, port) in self.ports.iter().enumerate() {
             let mut bytes = Vec::new();
             port.queues.visit(&self.cells, &mut |queue, packet, held| {
@@ -475,10 +489,12 @@ impl<P: Policy, E: Extension> Readings for Switch<P, E> {
                 bytes.resize(bytes.len().max(queue as usize + 1), 0u64);
                 bytes[queue as usize] += packet.wire as u64;
             });
-            held.extend(bytes.into_iter().enumerate().map(|(queue, bytes)| (p as PortId, queue as QueueId, bytes)));
+            for (queue, bytes) in bytes.into_iter().enumerate() {
+                held.push((p as PortId, queue as QueueId, bytes));
+            }
+            queues.push(&port.queues);
         }
         self.buffer.audit(&held)?;
-        let queues: Vec<&P::Queues> = self.ports.iter().map(|port| &port.queues).collect();
         self.policy.audit(&residents, &queues)
     }
 }

@@ -38,7 +38,7 @@ pub struct Compiling;
 
 impl Source for Compiling {
     fn switch<E: Extension>(setup: &Setup, _: &dyn Maker, shape: &Shape, table: &Switch) -> AnySwitch<E> {
-        planes::any(setup.scenario.conventions.memory, shape, table)
+        planes::boxed(setup.scenario.conventions.memory, shape, table)
     }
 }
 

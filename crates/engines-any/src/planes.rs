@@ -2,8 +2,7 @@
 
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{Memory, Switch};
-use backwater_schemes::planes::{self, AnySwitch};
-use backwater_schemes::{ExtensionVisitor, visit_extension};
+use backwater_schemes::{AnySwitch, ExtensionVisitor, visit_extension};
 use backwater_types::Extension;
 use std::any::{Any, TypeId};
 
@@ -22,7 +21,7 @@ impl Planes for Asked {
     type Plane<E: Extension> = AnySwitch<E>;
 
     fn make<E: Extension>(&self, shape: &Shape, table: &Switch) -> AnySwitch<E> {
-        planes::any(self.0, shape, table)
+        backwater_planes::any(self.0, shape, table)
     }
 }
 
@@ -62,8 +61,7 @@ impl<P: Planes> ExtensionVisitor for Make<'_, P> {
     }
 }
 
-/// Returns the maker of the switches of a scenario, under its convention for memory. The function is not generic, so
-/// the switches are compiled in this crate and not in its callers.
+/// Returns the maker of the switches of a scenario, under its convention for memory.
 pub fn asked(memory: Memory) -> impl Maker {
     Asked(memory)
 }

@@ -4,7 +4,7 @@ use backwater_nic::Nic;
 use backwater_replay::{Error, Head, Log, Recorded, number_of};
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
-use backwater_schemes::{AnySwitch, planes};
+use backwater_schemes::AnySwitch;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -68,7 +68,7 @@ impl Logs {
         // Switches are built in order of their numbers.
         let (memory, next) = (scenario.conventions.memory, Cell::new(part.nodes(graph).start.max(graph.hosts)));
         let plane = |shape: &_, table: &_| {
-            let (plane, number) = (planes::any(memory, shape, table), next.get());
+            let (plane, number) = (backwater_planes::any(memory, shape, table), next.get());
             next.set(number + 1);
             match self.switches.iter().find(|one| one.number == number) {
                 Some(one) => Box::new(Recorded::new(plane, one.log.clone())) as AnySwitch,

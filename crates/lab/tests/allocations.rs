@@ -7,7 +7,7 @@ use backwater_lab::fabric::address;
 use backwater_nic::Rings;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::expand;
-use backwater_schemes::{AnySwitch, planes};
+use backwater_schemes::AnySwitch;
 use backwater_types::Instant;
 use etherparse::PacketBuilder;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -83,7 +83,7 @@ fn nothing_is_allocated_per_frame() {
         let graph = expand(&scenario.topology);
         let memory = scenario.conventions.memory;
         let mut fabric: Fabric<AnySwitch, Rings> =
-            Fabric::new(&scenario, &graph, |shape, table| planes::any(memory, shape, table), 1 << 15);
+            Fabric::new(&scenario, &graph, |shape, table| backwater_planes::any(memory, shape, table), 1 << 15);
         let mut count = Count::default();
         let mut run = |fabric: &mut Fabric<AnySwitch, Rings>, rounds: Range<u64>, sending: u64| {
             for round in rounds {

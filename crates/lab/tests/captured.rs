@@ -54,7 +54,7 @@ fn frames_of_hosts_are_in_the_file_byte_for_byte() {
     ];
     let captures = Captures::create(&graph, vec![(path.clone(), wanted)]).expect("a file");
     let memory = scenario.conventions.memory;
-    let plane = |shape: &_, table: &_| backwater_schemes::planes::any(memory, shape, table);
+    let plane = |shape: &_, table: &_| backwater_planes::any(memory, shape, table);
     let mut fabric: backwater_lab::Fabric<AnySwitch, Rings> =
         backwater_lab::Fabric::new(&scenario, &graph, plane, 1 << 12);
     fabric.capture(&captures);

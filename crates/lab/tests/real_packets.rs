@@ -8,7 +8,7 @@ use backwater_lab::linux::{Carrier, Network, Running, namespace};
 use backwater_nic::Rings;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::expand;
-use backwater_schemes::{AnySwitch, planes};
+use backwater_schemes::AnySwitch;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
@@ -56,7 +56,7 @@ fn inside() {
         let longest = scenario.host.full_packet().0 as usize;
         let mut network = Network::new(graph.hosts as u16, longest).expect("two hosts");
         let memory = scenario.conventions.memory;
-        let plane = |shape: &_, table: &_| planes::any(memory, shape, table);
+        let plane = |shape: &_, table: &_| backwater_planes::any(memory, shape, table);
         let fabric: Fabric<AnySwitch, Rings> = Fabric::new(&scenario, &graph, plane, 1 << 14);
         let mut running = Running::start(&mut network, fabric, None, Clock::start(DIVISOR)).expect("the fabric starts");
         round_trips(&network, switches);

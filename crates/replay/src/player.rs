@@ -7,7 +7,7 @@ use backwater_dataplane::DataPlane;
 use backwater_fabric::Blueprint;
 use backwater_scenario::topology::{self, Graph};
 use backwater_scenario::{Scenario, from_json};
-use backwater_schemes::{AnySwitch, planes};
+use backwater_schemes::AnySwitch;
 use backwater_types::{Instant, PintShape, PortId};
 use std::any::Any;
 use std::io::Read;
@@ -93,7 +93,7 @@ pub fn switch(scenario: &Scenario, graph: &Graph, name: &str) -> Result<(AnySwit
     let number = number_of(graph, name)?;
     let blueprint = Blueprint::new(scenario, graph, 1, None, &PintShape::default());
     let plan = &blueprint.switches[number - graph.hosts];
-    let plane = planes::any(scenario.conventions.memory, &plan.shape, plan.table);
+    let plane = backwater_planes::any(scenario.conventions.memory, &plan.shape, plan.table);
     Ok((plane, plan.shape.ports.len() as PortId))
 }
 

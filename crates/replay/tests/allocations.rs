@@ -16,7 +16,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 fn a_log_takes_no_memory_per_call() {
     let ports = vec![PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1)); 2];
     let shape = Shape { buffer: 1_000_000, ..Shape::new(ports, 8) };
-    let plane = Product::BfcSwitch.boxed::<()>(&shape, &Switch { queues: 8, ..Switch::default() });
+    let plane = backwater_planes::of::<()>(Product::BfcSwitch, &shape, &Switch { queues: 8, ..Switch::default() });
     let head = Head { backwater: "test".into(), switch: "one".into(), scenario: serde_json::json!({}) };
     let log = Log::new(BufWriter::new(sink()), &head).expect("a sink takes a log");
     let mut plane = Recorded::new(plane, log.clone());

@@ -2,7 +2,6 @@
 //! the network.
 
 use crate::conventions::{AckClass, Conventions, DownQueues, Memory, Time};
-use crate::planes::{self, AnySwitch};
 use crate::registry::{Host, Switch};
 use crate::site::SwitchSite;
 use crate::switch::{Assignment, WhenPaused};
@@ -12,9 +11,7 @@ use backwater_dataplane::{
     BufferSize, Ecn, EcnOf, Elide, ElideRule, MarkingShape, MemoryShape, Mmu, NotEct, PortShape, Red, Returns, Shape,
     SpacedOver, Spacing, pfc,
 };
-use backwater_types::{
-    BitsPerSec, Bytes, CONTROL_WIRE, CreditShape, Duration, Extension, PintShape, PortId, SerTime, hash,
-};
+use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, CreditShape, Duration, PintShape, PortId, SerTime, hash};
 
 /// Parameters of all switches and hosts of a network.
 #[derive(Clone, Copy, Debug)]
@@ -32,14 +29,6 @@ pub struct Network<'a> {
 }
 
 impl Network<'_> {
-    /// Builds the switch of a table at its place.
-    ///
-    /// # Panics
-    /// On combinations that a scenario's checks refuse.
-    pub fn switch<E: Extension>(&self, table: &Switch, site: &SwitchSite) -> AnySwitch<E> {
-        planes::any(self.conventions.memory, &self.shape(table, site), table)
-    }
-
     /// Limit of ExpressPass credits at ports.
     pub(crate) fn credits(&self) -> CreditShape {
         self.host.expresspass.shape(self.host.full_packet())

@@ -2,9 +2,9 @@
 //! built from them.
 //!
 //! Parameters are defined beside their algorithms, in `dataplane` and `transport`; here they come together in
-//! [`Switch`] and [`Host`]. From these and a [`site`] a [`Network`] builds a switch ([`Network::switch`]), or the
-//! parameters of a NIC and its transport ([`Network::nic`]), without a simulator. A scheme is a preset of these tables
-//! ([`registry::PRESETS`]).
+//! [`Switch`] and [`Host`]. From these and a [`site`] a [`Network`] makes the shape of a switch ([`Network::shape`]), or
+//! the parameters of a NIC and its transport ([`Network::nic`]), without a simulator. A scheme is a preset of these
+//! tables ([`registry::PRESETS`]).
 
 mod any_control;
 pub mod build;

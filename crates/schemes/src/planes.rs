@@ -202,11 +202,12 @@ impl Product {
     }
 }
 
-/// Builds the switch that a table asks for, of this shape.
+/// Builds the switch that a table asks for, of this shape, behind a table of functions. Each caller compiles all
+/// products; `backwater-planes` has them compiled.
 ///
 /// # Panics
 /// On products that the scenario reader refuses.
-pub fn any<E: Extension>(memory: Memory, shape: &Shape, table: &Table) -> AnySwitch<E> {
+pub fn boxed<E: Extension>(memory: Memory, shape: &Shape, table: &Table) -> AnySwitch<E> {
     if let Some(product) = mine_planes::product(table) {
         let made = (product.boxed)(TypeId::of::<E>(), shape, table);
         return *made.downcast().expect("a product is built for the extension that is asked for");

@@ -29,7 +29,7 @@ mod linux {
     use backwater_nic::Rings;
     use backwater_scenario::model::Scenario;
     use backwater_scenario::topology::expand;
-    use backwater_schemes::{AnySwitch, planes};
+    use backwater_schemes::AnySwitch;
     use etherparse::PacketBuilder;
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use nix::sched::{CpuSet, sched_setaffinity};
@@ -267,7 +267,7 @@ mod linux {
     fn start(network: &mut Network, scenario: &Scenario, divisor: u32) -> Result<Running, Failed> {
         let graph = expand(&scenario.topology);
         let memory = scenario.conventions.memory;
-        let plane = |shape: &_, table: &_| planes::any(memory, shape, table);
+        let plane = |shape: &_, table: &_| backwater_planes::any(memory, shape, table);
         let fabric: Fabric<AnySwitch, Rings> = Fabric::new(scenario, &graph, plane, FRAMES);
         pin(LOOP)?;
         Ok(Running::start(network, fabric, None, Clock::start(divisor))?)

@@ -14,7 +14,7 @@ use backwater_measure::digest::conclude;
 use backwater_nic::Rings;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
-use backwater_schemes::{AnySwitch, planes};
+use backwater_schemes::AnySwitch;
 use backwater_types::Instant;
 use etherparse::PacketBuilder;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn scenario(text: &str) -> Scenario {
 
 pub fn fabric(scenario: &Scenario, graph: &Graph) -> Net {
     let memory = scenario.conventions.memory;
-    Fabric::new(scenario, graph, |shape, table| planes::any(memory, shape, table), FRAMES)
+    Fabric::new(scenario, graph, |shape, table| backwater_planes::any(memory, shape, table), FRAMES)
 }
 
 /// A network whose parts run beside each other, as processes would, in virtual time.
@@ -67,7 +67,7 @@ impl Parts {
 
     fn made(&self, part: Part) -> Net {
         let memory = self.scenario.conventions.memory;
-        let plane = |shape: &_, table: &_| planes::any(memory, shape, table);
+        let plane = |shape: &_, table: &_| backwater_planes::any(memory, shape, table);
         Fabric::part(&self.scenario, &self.graph, (part, self.watchdog), plane, FRAMES)
     }
 

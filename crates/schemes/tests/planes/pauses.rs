@@ -27,7 +27,8 @@ fn build(memory: Memory, table: &Switch, neighbours: [Option<&Switch>; 3]) -> An
     let network = Network { host: &host, conventions: &conventions, seed: 1, stamps: false, fastest_nic: RATE };
     let neighbour = |switch: Option<_>| Neighbour { name: "", layer: 0, switch, rate: RATE, delay: DELAY };
     let ports = neighbours.into_iter().map(neighbour).collect();
-    network.switch(table, &SwitchSite { name: "", layer: 1, number: 0, nic_rate: RATE, scheduled: Some(4), ports })
+    let site = SwitchSite { name: "", layer: 1, number: 0, nic_rate: RATE, scheduled: Some(4), ports };
+    backwater_planes::at(&network, table, &site)
 }
 
 /// A packet of flow 1.

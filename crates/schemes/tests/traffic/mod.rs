@@ -51,7 +51,7 @@ pub fn build(product: Product, drops: Drops) -> AnySwitch {
         stamp: true,
         ..Shape::new(ports, queues)
     };
-    product.boxed(&shape, &table)
+    backwater_planes::of(product, &shape, &table)
 }
 
 /// What a switch did.

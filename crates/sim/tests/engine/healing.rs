@@ -7,10 +7,11 @@
 use crate::common::log::Log;
 use crate::common::{row, scenario};
 use backwater_dataplane::{DataPlane, Discarded, Readings, Received, Sent, Shape};
+use backwater_planes::any;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
+use backwater_schemes::AnySwitch;
 use backwater_schemes::Switch as Table;
-use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::{Simulation, Watch};
 use backwater_types::{ControlFrame, Frame, Instant, PortId};
 use std::sync::{Arc, Mutex};

@@ -15,10 +15,11 @@ use backwater_dataplane::{
     FlowSail, FlowSailParams, Meta, NoBackpressure, PausedQueues, Ports, Readings, Received, Resident, Sent, Shape,
     Single, Switch, Upstream,
 };
+use backwater_planes::any;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
+use backwater_schemes::AnySwitch;
 use backwater_schemes::Switch as Table;
-use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::observe::{Joined, Observer, Transmission};
 use backwater_sim::{Simulation, Watch};
 use backwater_types::hash::Stream;

@@ -2,9 +2,10 @@
 
 use crate::common::scenario;
 use backwater_dataplane::{DataPlane, Discarded, Readings, Received, Sent, Shape};
+use backwater_planes::any;
+use backwater_schemes::AnySwitch;
 use backwater_schemes::Switch as Table;
 use backwater_schemes::conventions::Memory;
-use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::observe::NoObserver;
 use backwater_sim::{Simulation, Watch};
 use backwater_types::{ControlFrame, Duration, Frame, Instant, PortId};

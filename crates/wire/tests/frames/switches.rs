@@ -137,7 +137,7 @@ impl Node {
         let queues = table.data_queues();
         let port = Port { queues, upstream_queues: queues, classes: 8, hosts: PORTS.into(), largest: LARGEST };
         Node {
-            driver: Driver::new(network.switch(table, &site)),
+            driver: Driver::new(backwater_planes::at(&network, table, &site)),
             links: Links::new(port),
             now: Instant::ZERO,
             arrived: 0,

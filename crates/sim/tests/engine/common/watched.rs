@@ -6,12 +6,13 @@
 use super::audit::{Counts, Fault, Report};
 use backwater_dataplane::flow_table::{FlowTable, Record, state};
 use backwater_dataplane::{DataPlane, Departed, Discarded, Readings, Received, Sent, Shape};
+use backwater_planes::any;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
 use backwater_scenario::topology::Graph;
 use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{
-    AnySwitch, BfcFlowId, FlowSailPfc, FlowSailPfcWide, FlowSailSwitch, FlowSailWide, IdealFc, any,
+    AnySwitch, BfcFlowId, FlowSailPfc, FlowSailPfcWide, FlowSailSwitch, FlowSailWide, IdealFc,
 };
 use backwater_sim::Planes;
 use backwater_types::hash::Stream;

@@ -3,10 +3,11 @@
 use crate::conformance::digests::{busy, digest};
 use crate::conformance::registry::{NOTHING, Subject, each, profiled, schemes};
 use backwater_dataplane::{DataPlane, Discarded, Ns3Streams, Readings, Received, Sent, Shape};
+use backwater_planes::any;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
+use backwater_schemes::AnySwitch;
 use backwater_schemes::Switch as Table;
-use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::measure::outcome::Digests;
 use backwater_sim::observe::NoObserver;
 use backwater_sim::{Planes, Simulation, Watch};
