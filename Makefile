@@ -73,8 +73,9 @@ lab-doctor: setup ## whether this machine can run `backwater lab`
 	$(BIN)/backwater lab $(CURDIR)/examples/two-schemes.toml --for 0.5 && echo "The lab runs on this machine."
 	$(BIN)/backwater lab $(CURDIR)/examples/two-schemes.toml --for 0.1 --dctcp && echo "So does DCTCP in the kernel." || echo "DCTCP in the kernel does not."
 
+# Labs keep to real time, so Rust's tests have what Python's leave of the processors.
 test: ## everything that takes minutes at most, Rust and Python side by side
-	$(MAKE) --no-print-directory --jobs=2 test-rust test-python
+	$(MAKE) --no-print-directory --jobs=2 CARGO="nice $(CARGO)" test-rust test-python
 
 test-rust: ## unit, property and closed-form tests; the cores without std
 	$(CARGO) test --workspace $(MODULES) --locked
@@ -85,7 +86,7 @@ test-python: $(VENV)/.module ## command line, API, report in a browser
 	BACKWATER_SCHEMES= $(BIN)/pytest $(WORKERS)
 
 test-long: setup ## statistics and sweeps that take longer
-	cargo test --workspace --locked --release -- --include-ignored
+	LONG=1 cargo test --workspace --locked --release -- --include-ignored
 	cargo test -p backwater-mine --locked --test schemes
 	BACKWATER_SCHEMES= $(BIN)/pytest $(WORKERS) -m "long or not long"
 

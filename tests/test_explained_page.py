@@ -180,7 +180,7 @@ def test_kills_leave_a_whole_directory(copied: Path, tmp_path: Path) -> None:
     began = time.monotonic()
     assert faults.start(tmp_path, *words_of, 90, "--page").wait(60) == 0
     whole_s = time.monotonic() - began
-    for trial in range(12):
+    for trial in range(6):
         process = faults.start(tmp_path, *words_of, 80 + trial, "--page")
         time.sleep(chance.uniform(0.3, 1) * whole_s)
         process.send_signal(signal.SIGKILL if trial % 2 else signal.SIGTERM)
@@ -439,6 +439,7 @@ def test_names_are_text(browser: chromium.Page, smoke: Path, tmp_path: Path) -> 
     assert browser.console == []
 
 
+@pytest.mark.long
 def test_a_large_page_is_small(tmp_path: Path) -> None:
     """A thousand links over 10 ms, and five hundred flows."""
     done = Experiment(ROOT / "tests" / "data" / "large.toml").simulate(tmp_path / "large")

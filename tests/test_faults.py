@@ -261,7 +261,7 @@ def test_an_interrupted_reproduction_is_gone_on_from(tmp_path: Path, cli: Cli) -
         "--scale",
         "smoke",
         "--set",
-        "run.duration=50 us",
+        "run.duration=10 us",
         "--seeds",
         1,
         "--threads",

@@ -87,7 +87,7 @@ def test_claims_that_cannot_be_kept_end_the_command(tmp_path: Path, cli: Cli, mo
         raise InputError(f"{path}: cannot be written")
 
     monkeypatch.setattr(ledger, "merge", refuse)
-    words = ["reproduce", "deadlock", "--scale", "smoke", "--set", "run.duration=50 us", "--seeds", 1]
+    words = ["reproduce", "deadlock", "--scale", "smoke", "--set", "run.duration=10 us", "--seeds", 1]
     done = cli(*words, "--threads", 1, "--ledger", "l.json", "--out", "here")
     assert done.returncode == 2
     assert "l.json: cannot be written" in done.stderr

@@ -17,6 +17,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -55,11 +56,16 @@ def backwater(
     """Packet-level simulator of flow control in datacenter networks."""
 
 
+@cache
+def root() -> Any:
+    """The command `backwater`, which has all others. It is made once in a process."""
+    return typer.main.get_command(app)
+
+
 def tree() -> Iterator[tuple[str, Any]]:
     """Yields every command with the words that call it, such as `plan bcc`. A family comes before its commands."""
-    root: Any = typer.main.get_command(app)
     for name in COMMANDS:
-        command = root.get_command(None, name)
+        command = root().get_command(None, name)
         yield name, command
         if isinstance(command, Group):
             for inner in command.entries:
@@ -70,7 +76,7 @@ def main() -> None:
     """Runs the command line. Any failure becomes one message on stderr and an exit code."""
     try:
         sys.argv[1:] = texts(sys.argv[1:])
-        sys.exit(app(standalone_mode=False, prog_name="backwater") or 0)
+        sys.exit(root()(standalone_mode=False, prog_name="backwater") or 0)
     except _core.InputError as error:
         fail(f"error: {error}", BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):

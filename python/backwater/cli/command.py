@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -119,8 +120,9 @@ def refuse_moved(words: list[str]) -> None:
             )
 
 
+@cache
 def load(name: str, entry: Entry) -> Any:
-    """Makes a command from its function's signature."""
+    """Makes a command from its function's signature, once in a process."""
     module, _, function = entry.home.partition(":")
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     found = getattr(import_module(f"backwater.cli.{module}"), function)

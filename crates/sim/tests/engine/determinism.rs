@@ -7,7 +7,7 @@
 //! file. After an intended change of outcomes: `BLESS=1 cargo test -p backwater-sim --test engine golden`.
 
 use crate::common::random::{self, Family};
-use crate::common::scenario;
+use crate::common::{cases, scenario};
 use backwater_scenario::{PlannedRun, Scenario, load};
 use backwater_sim::measure::outcome::Digests;
 use backwater_sim::{Simulation, Turns, Watch};
@@ -66,7 +66,7 @@ fn turns_do_not_disturb() {
 #[test]
 fn ranked_node_by_node_events_come_as_they_do_one_by_one() {
     let texts = (3_000_000..).map(|number| random::case(Family::Queues, number).toml);
-    for text in texts.filter(|text| text.contains("ties = \"scheduled\"")).take(300) {
+    for text in texts.filter(|text| text.contains("ties = \"scheduled\"")).take(cases(60, 300) as usize) {
         let mut scenario = scenario(&text);
         let one_by_one = Simulation::new(&scenario, 1).one_by_one().run(&Watch::default()).digest;
         let look_ahead = Simulation::new(&scenario, 1).graph.look_ahead(&scenario.host, &scenario.conventions);
@@ -79,9 +79,9 @@ fn ranked_node_by_node_events_come_as_they_do_one_by_one() {
 
 #[test]
 fn random_networks_do_not_depend_on_threads_or_windows() {
-    let families = [(Family::Queues, 200), (Family::Flows, 100), (Family::Tcp, 200), (Family::Credits, 100)];
-    let cases = families.into_iter().flat_map(|(family, cases)| (0..cases).map(move |number| (family, number)));
-    for (family, number) in cases {
+    let families = [(Family::Queues, 50), (Family::Flows, 25), (Family::Tcp, 50), (Family::Credits, 25)];
+    let numbered = |(family, n)| (0..cases(n, 4 * n)).map(move |number| (family, number));
+    for (family, number) in families.into_iter().flat_map(numbered) {
         let mut scenario = scenario(&random::case(family, 1_000_000 + number).toml);
         let one = digest(&scenario, 1);
         let look_ahead = Simulation::new(&scenario, 1).graph.look_ahead(&scenario.host, &scenario.conventions);

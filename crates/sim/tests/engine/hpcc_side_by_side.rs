@@ -4,6 +4,7 @@
 //! as any difference would make synchronised flows drift apart by percents. Each test prints the number of equal flows:
 //! `cargo test --release -p backwater-sim --test engine hpcc_side_by_side -- --nocapture`.
 
+use crate::common::cases;
 use crate::common::hpcc_model::{Cc, Config, Down, Ecn, FlowSpec, Link, Net, Order};
 use backwater_scenario::load_str;
 use backwater_scenario::model::{Assignment, DownQueues, Fault, ListedFlow, Scenario, Transport, Workload};
@@ -181,15 +182,15 @@ fn worst_of(name: &str, scheme: &str, topology: &str, flows: &Flows, tell: bool)
 
 #[test]
 fn flows_that_share_a_port() {
-    const MB: u64 = 1_000_000;
+    let mb = cases(250_000, 1_000_000);
     for scheme in ["dctcp", "hpcc-pint", "pfc"] {
-        let together = vec![(0, 2, 20 * MB, 0), (1, 2, 20 * MB, 0)];
-        let staggered = vec![(0, 2, 20 * MB, 0), (1, 2, 20 * MB, 100_000)];
+        let together = vec![(0, 2, 20 * mb, 0), (1, 2, 20 * mb, 0)];
+        let staggered = vec![(0, 2, 20 * mb, 0), (1, 2, 20 * mb, 100_000)];
         let join_and_leave =
-            vec![(0, 4, 40 * MB, 0), (1, 4, 10 * MB, 200_000), (2, 4, 20 * MB, 400_000), (3, 4, 10 * MB, 600_000)];
-        let sixteen: Flows = (0..16).map(|i| (i, 16, 20 * MB, 50_000 * i as u64)).collect();
-        let uneven: Flows = (0..16).map(|i| (i, 16, (10 + 3 * i as u64) * MB, 37_123 * i as u64)).collect();
-        let same_host: Flows = (0..6).map(|i| (i % 2, 2 + i % 3, (1 + i as u64) * 3 * MB, 10_000 * i as u64)).collect();
+            vec![(0, 4, 40 * mb, 0), (1, 4, 10 * mb, 200_000), (2, 4, 20 * mb, 400_000), (3, 4, 10 * mb, 600_000)];
+        let sixteen: Flows = (0..16).map(|i| (i, 16, 20 * mb, 50_000 * i as u64)).collect();
+        let uneven: Flows = (0..16).map(|i| (i, 16, (10 + 3 * i as u64) * mb, 37_123 * i as u64)).collect();
+        let same_host: Flows = (0..6).map(|i| (i % 2, 2 + i % 3, (1 + i as u64) * 3 * mb, 10_000 * i as u64)).collect();
         for (name, topology, flows) in [
             ("two to one, star", star(3), &together),
             ("two to one, dumbbell", dumbbell(2, 1), &together),
@@ -293,7 +294,7 @@ fn nics_of_three_speeds() {
 
 /// Returns random flows on the Clos: sizes log-uniform from 200 B to 2 MB, Poisson arrivals at `load` of the core's
 /// capacity.
-fn clos_flows(count: usize, load: f64, incast: bool) -> Flows {
+fn clos_flows(count: u64, load: f64, incast: bool) -> Flows {
     let mut state = 7;
     let mut uniform = || (crate::common::hpcc_model::draw(&mut state) >> 11) as f64 / (1u64 << 53) as f64;
     let (low, high) = (200f64.ln(), 2e6f64.ln());
@@ -306,7 +307,7 @@ fn clos_flows(count: usize, load: f64, incast: bool) -> Flows {
         let src = (uniform() * 128.0) as usize;
         let dst = (src + 1 + (uniform() * 127.0) as usize) % 128;
         flows.push((src, dst, (low + (high - low) * uniform()).exp() as u64, at as u64));
-        if incast && i % 2000 == 1000 {
+        if incast && i % 500 == 250 {
             let victim = (uniform() * 128.0) as usize;
             for _ in 0..100 {
                 let src = (victim + 1 + (uniform() * 127.0) as usize) % 128;
@@ -341,7 +342,7 @@ const SMALL_CLOS: &str = "kind = \"leaf-spine\"\nleaves = 4\nspines = 3\nhosts_p
 #[test]
 fn a_link_goes_down() {
     let mut apart = Vec::new();
-    for seed in 0..12 {
+    for seed in 0..cases(3, 12) {
         let flows = crowd(16, 250, seed);
         let at = flows[60 + 12 * seed as usize].3 / 1000;
         for (scheme, what) in
@@ -408,7 +409,7 @@ fn several_priority_groups() {
             assert_eq!(apart, 0.0, "{name}, {scheme}");
         }
     }
-    the_clos(GROUPS, 1_000, 0.55, true);
+    the_clos(GROUPS, cases(300, 1_000), 0.55, true);
 }
 
 /// Expects a flow that starts between two nanoseconds to end as if it had started at the first of them.
@@ -490,7 +491,7 @@ fn compare_on_the_clos(scheme: &str, topology: &str, flows: &Flows) {
     }
 }
 
-fn the_clos(more: &str, flows: usize, load: f64, incast: bool) {
+fn the_clos(more: &str, flows: u64, load: f64, incast: bool) {
     for scheme in ["dctcp", "hpcc-pint", "pfc"] {
         compare_on_the_clos(scheme, &format!("{CLOS}{more}"), &clos_flows(flows, load, incast));
     }
@@ -498,12 +499,12 @@ fn the_clos(more: &str, flows: usize, load: f64, incast: bool) {
 
 #[test]
 fn the_clos_at_60_percent() {
-    the_clos("", 1_000, 0.6, false);
+    the_clos("", cases(500, 1_000), 0.6, false);
 }
 
 #[test]
 fn the_clos_with_incast() {
-    the_clos("", 1_000, 0.55, true);
+    the_clos("", cases(500, 1_000), 0.55, true);
 }
 
 /// `make test-long`.

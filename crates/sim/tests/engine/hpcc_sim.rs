@@ -5,7 +5,7 @@
 //! flow ends when its last ACK arrives at its sender. Each test prints its results: `cargo test --release -p
 //! backwater-sim --test engine hpcc_sim -- --nocapture`.
 
-use crate::common::{audited, run, scenario};
+use crate::common::{audited, cases, run, scenario};
 use backwater_sim::Outcome;
 
 /// Returns the times from arrival to last ACK in order of arrival, ns.
@@ -91,7 +91,7 @@ fn sixteen_flows_into_one_port() {
 
 #[test]
 fn every_event_of_a_profile_run_holds_up() {
-    let flows: Vec<_> = (0..16).map(|i| (i * 1000, i as usize, 16, 1_000_000)).collect();
+    let flows: Vec<_> = (0..16).map(|i| (i * 1000, i as usize, 16, cases(300_000, 1_000_000))).collect();
     for scheme in ["dctcp", "pfc"] {
         let (outcome, report) = audited(&profile(scheme, &star(17), &flows), 1);
         assert!(completions(&outcome).iter().all(|ns| *ns > 0));

@@ -4,7 +4,7 @@
 //! out the reports from them at the end.
 
 use crate::common::random::{self, Family};
-use crate::common::scenario;
+use crate::common::{cases, scenario};
 use backwater_counters::DelayHistogram;
 use backwater_dataplane::Departed;
 use backwater_sim::observe::{Joined, Observer, Transmission};
@@ -182,7 +182,7 @@ fn compare_families(cases: std::ops::Range<u64>) {
 
 #[test]
 fn meters_report_what_a_count_of_every_packet_finds() {
-    compare_families(0..300);
+    compare_families(0..cases(100, 300));
 }
 
 /// `make test-long`.

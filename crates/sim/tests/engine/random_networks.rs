@@ -1,6 +1,6 @@
 //! Thousands of small random networks with every event checked.
 //!
-//! Tests named `random_..._break_no_rule` run 1,000 cases each; 3,000 of FlowSail, which reach branches that are rare.
+//! Tests named `random_..._break_no_rule` run 1,000 cases each; of FlowSail also cases that reach branches that are rare.
 //! `a_quarter_of_a_million_...` belong to `make test-long`. A failing case prints its scenario file.
 
 use crate::common::audit::{Counts, Fault};
@@ -94,6 +94,11 @@ const FLOW_BRANCHES: [&str; 47] = [
     "resumed",
     "resumed while its mark is outstanding",
 ];
+
+/// Cases that reach two branches which at most one case in a thousand reaches: "PAUSE of a flow that had no record, and
+/// may have packets" and "order mark behind packets without a record". After a change of the random networks,
+/// `all_failures` finds others.
+const RARE: [u64; 2] = [1315, 2632];
 
 /// Branches that TCP networks must reach.
 const TCP_BRANCHES: [&str; 20] = [
@@ -195,10 +200,11 @@ fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
 }
 
 /// Runs cases in a single thread, as cases on two threads need the other core.
-fn sweep(family: Family, cases: std::ops::Range<u64>) {
-    let total = cases.end - cases.start;
+fn sweep(family: Family, cases: impl IntoIterator<Item = u64>) {
+    let mut total = 0;
     let (mut counts, mut quiescent, mut failed) = (Counts::new(), 0, Vec::new());
     for number in cases {
+        total += 1;
         match check(family, number) {
             Ok((reached, silent)) => {
                 reached.iter().for_each(|(what, n)| *counts.entry(what).or_default() += n);
@@ -241,7 +247,7 @@ fn random_networks_break_no_rule() {
 
 #[test]
 fn random_flowsail_networks_break_no_rule() {
-    sweep(Family::Flows, 0..3_000);
+    sweep(Family::Flows, (0..1_000).chain(RARE));
 }
 
 #[test]
@@ -284,7 +290,7 @@ fn a_quarter_of_a_million_random_networks_break_no_rule() {
 #[test]
 #[ignore = "minutes"]
 fn a_quarter_of_a_million_random_flowsail_networks_break_no_rule() {
-    sweep(Family::Flows, 3_000..253_000);
+    sweep(Family::Flows, 1_000..253_000);
 }
 
 /// Runs and prints the case in the environment variable `CASE`, of the family in `FAMILY`.
@@ -316,17 +322,23 @@ fn family() -> Family {
 }
 
 /// Runs the cases in the environment variable `CASES` without stopping at failures. Prints the first line of each
-/// failure, and the branches reached.
+/// failure, the cases that reach the branch in `BRANCH`, and the branches reached.
 #[test]
 #[ignore = "for a look at many cases by hand"]
 fn all_failures() {
     let range = std::env::var("CASES").unwrap_or("0-1000".into());
     let (from, to) = range.split_once('-').expect("FROM-TO");
+    let branch = std::env::var("BRANCH");
     let mut counts = Counts::new();
     for number in from.parse::<u64>().unwrap()..to.parse().unwrap() {
         let start = std::time::Instant::now();
         match check(family(), number) {
-            Ok((reached, _)) => reached.iter().for_each(|(what, n)| *counts.entry(what).or_default() += n),
+            Ok((reached, _)) => {
+                if branch.as_ref().is_ok_and(|branch| reached.contains_key(branch.as_str())) {
+                    println!("case {number} reaches it");
+                }
+                reached.iter().for_each(|(what, n)| *counts.entry(what).or_default() += n);
+            }
             Err(text) => println!("{}", text.lines().next().unwrap_or_default()),
         }
         let took = start.elapsed();

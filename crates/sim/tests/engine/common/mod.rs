@@ -19,6 +19,11 @@ use spy::Spy;
 pub use audit::{Audit, Report};
 pub use scenarios::scenario;
 
+/// How many cases a test tries: `long` of them with the environment variable `LONG`, as in `make test-long`.
+pub fn cases(everyday: u64, long: u64) -> u64 {
+    if std::env::var_os("LONG").is_some() { long } else { everyday }
+}
+
 /// Runs `scenario` on one thread.
 pub fn run(scenario: &Scenario) -> Outcome {
     Simulation::new(scenario, 1).run(&Watch::default())
