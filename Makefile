@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
+# Pip waits for the network while a compiler works, and labs keep to real time while Rust's tests run.
+MAKEFLAGS += --jobs=2
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,7 +19,7 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 
 RUST := Cargo.toml Cargo.lock $(shell find crates data -type f -not -path '*/target/*' 2>/dev/null)
 
-# Beside `test-python`, without the jobs of make: cargo would warn at each test that it cannot share them.
+# Without the jobs of make, which cargo would share: compilers take all processors.
 CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 
 # What has to build where there is no standard library, and a target that has none.
@@ -73,12 +75,11 @@ lab-doctor: setup ## whether this machine can run `backwater lab`
 	$(BIN)/backwater lab $(CURDIR)/examples/two-schemes.toml --for 0.5 && echo "The lab runs on this machine."
 	$(BIN)/backwater lab $(CURDIR)/examples/two-schemes.toml --for 0.1 --dctcp && echo "So does DCTCP in the kernel." || echo "DCTCP in the kernel does not."
 
-# Labs keep to real time, so Rust's tests have what Python's leave of the processors.
-test: ## everything that takes minutes at most, Rust and Python side by side
-	$(MAKE) --no-print-directory --jobs=2 CARGO="nice $(CARGO)" test-rust test-python
+test: test-python test-rust ## everything that takes minutes at most, Rust and Python side by side
 
+# Python's labs keep to real time, so these tests have what they leave of the processors.
 test-rust: ## unit, property and closed-form tests; the cores without std
-	$(CARGO) test --workspace $(MODULES) --locked
+	nice $(CARGO) test --workspace $(MODULES) --locked
 	if rustup target add $(BARE) 2>/dev/null; then $(CORES) --target $(BARE); else $(CORES); \
 		echo "No $(BARE) to be had: this showed only that the cores name nothing of std, not that nothing below them does."; fi
 
@@ -201,7 +202,7 @@ $(VENV)/.packages: requirements.lock $(VENV)/bin/maturin
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	@touch $@
 
-MATURIN := env -u CONDA_PREFIX PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin
+MATURIN := env -u CONDA_PREFIX -u MAKEFLAGS -u MFLAGS PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin
 # Its words are shown only if it fails.
 QUIETLY := > target/maturin.log 2>&1 || { cat target/maturin.log >&2; exit 1; }
 
@@ -212,7 +213,6 @@ $(VENV)/.compiled: $(RUST) pyproject.toml $(VENV)/bin/maturin
 	@$(MATURIN) build --locked --quiet --release --out target/wheels $(QUIETLY)
 	@touch $@
 
-$(VENV)/.module: $(RUST) pyproject.toml requirements.lock | $(VENV)/bin/maturin
-	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.packages $(VENV)/.compiled
+$(VENV)/.module: $(VENV)/.packages $(VENV)/.compiled
 	@$(MATURIN) develop --locked --quiet --release $(QUIETLY)
 	@touch $@
