@@ -17,9 +17,11 @@
 //! | `slots=N` after a blank, as for Open MPI | so many ranks, one after another |
 //! | `:N` after the name, as for MPICH | the same. Both together are refused |
 //! | `max_slots=N` | at least the slots, as for Open MPI. It changes nothing |
-//! | anything else after the name, such as `user=NAME` | refused |
-//! | `rank 0=host0 slot=1`, as in rank files of Open MPI | refused: the order of lines is the order of ranks |
 //! | no slots | one rank, or `ranks_per_host`. Open MPI takes the number of processor cores |
+//! | anything else after the name, such as `user=NAME` | refused |
+//! | `rank 0=host0 slot=1`, as in rank files of Open MPI | the host of rank 0. Then all lines are such, each of another rank |
+//! | `slot=` in such a line: processor cores | changes nothing |
+//! | a relative host in it, such as `+n0` | refused |
 //! | `#`, and what follows it in the line; empty lines | skipped |
 //!
 //! A job needs a place for each rank, and leaves hosts free that it does not need. With too few places it is refused.
@@ -30,7 +32,7 @@ use crate::error::Error;
 use crate::ranges::range;
 use crate::text::digits;
 use backwater_jobs::job::RANKS_MAX;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// Host of one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,25 +60,13 @@ impl HostList {
     /// Names the first line that is not as in the module's documentation. Whether a host exists is checked later.
     pub fn parse(text: &str, file: &str, named: Option<&[String]>) -> Result<HostList, Error> {
         let named: Option<HashSet<&str>> = named.map(|names| names.iter().map(String::as_str).collect());
-        let mut entries = Vec::new();
-        for (number, line) in text.lines().enumerate() {
-            let line = line.split('#').next().unwrap_or("").trim();
-            if line.is_empty() {
-                continue;
-            }
-            let refuse = |problem: String| Error::at(format!("{file}:{}", number + 1), problem);
-            let (hosts, slots) = read_line(line, named.as_ref()).map_err(refuse)?;
-            if entries.len() as u64 + hosts.len() as u64 * u64::from(slots) > u64::from(RANKS_MAX) {
-                return Err(refuse(format!("\"{line}\": expected no more than {RANKS_MAX} ranks up to this line")));
-            }
-            for host in hosts {
-                let entry = Entry { line: number + 1, host };
-                entries.extend(std::iter::repeat_n(entry, slots as usize));
-            }
-        }
-        if entries.is_empty() {
-            return Err(Error::at(file, "names no host: expected one in each line"));
-        }
+        let lines = text.lines().enumerate().map(|(number, line)| (number + 1, bare(line)));
+        let lines: Vec<(usize, &str)> = lines.filter(|(_, line)| !line.is_empty()).collect();
+        let entries = match lines.first() {
+            None => return Err(Error::at(file, "names no host: expected one in each line")),
+            Some((_, first)) if is_of_rank(first, named.as_ref()) => by_rank(&lines, file, named.as_ref())?,
+            Some(_) => in_turn(&lines, file, named.as_ref())?,
+        };
         Ok(HostList { file: file.into(), entries })
     }
 
@@ -87,17 +77,92 @@ impl HostList {
     }
 }
 
+/// Returns a line without its comment and the blanks around it.
+fn bare(line: &str) -> &str {
+    line.split('#').next().unwrap_or("").trim()
+}
+
+/// Returns the places of a list whose lines are in the order of ranks.
+fn in_turn(lines: &[(usize, &str)], file: &str, named: Option<&HashSet<&str>>) -> Result<Vec<Entry>, Error> {
+    let mut entries = Vec::new();
+    for &(number, line) in lines {
+        let refuse = |problem: String| Error::at(format!("{file}:{number}"), problem);
+        let (hosts, slots) = read_line(line, named).map_err(refuse)?;
+        if entries.len() as u64 + hosts.len() as u64 * u64::from(slots) > u64::from(RANKS_MAX) {
+            return Err(refuse(format!("\"{line}\": expected no more than {RANKS_MAX} ranks up to this line")));
+        }
+        for host in hosts {
+            entries.extend(std::iter::repeat_n(Entry { line: number, host }, slots as usize));
+        }
+    }
+    Ok(entries)
+}
+
+/// Returns the places of a rank file, whose lines name their ranks.
+fn by_rank(lines: &[(usize, &str)], file: &str, named: Option<&HashSet<&str>>) -> Result<Vec<Entry>, Error> {
+    let mut placed: BTreeMap<u32, Entry> = BTreeMap::new();
+    for &(number, line) in lines {
+        let refuse = |problem: String| Error::at(format!("{file}:{number}"), problem);
+        let (rank, host) = read_rank(line, named).map_err(refuse)?;
+        if let Some(Entry { line: before, .. }) = placed.get(&rank) {
+            return Err(refuse(format!("rank {rank}: line {before} has placed it: expected every rank once")));
+        }
+        placed.insert(rank, Entry { line: number, host });
+    }
+    let last = placed.len() - 1;
+    match (0..).zip(placed.keys()).find(|(expected, rank)| expected != *rank) {
+        Some((absent, _)) => {
+            Err(Error::at(file, format!("rank {absent}: no line places it: expected every rank from 0 to {last}")))
+        }
+        None => Ok(placed.into_values().collect()),
+    }
+}
+
+/// Whether a line is one of a rank file. A graph may have a host of the name `rank`.
+fn is_of_rank(line: &str, named: Option<&HashSet<&str>>) -> bool {
+    let rank = line.split_whitespace().next() == Some("rank");
+    rank && !named.is_some_and(|names| names.contains("rank"))
+}
+
+/// Returns the rank and the host of a line of a rank file.
+fn read_rank(line: &str, named: Option<&HashSet<&str>>) -> Result<(u32, String), String> {
+    let wrong = || format!("\"{line}\": expected `rank N=HOST slot=CORES`, as in the first line");
+    let joined = joined(line);
+    let mut words = joined.split_whitespace();
+    let (Some("rank"), Some((rank, host))) = (words.next(), words.next().and_then(|word| word.split_once('='))) else {
+        return Err(wrong());
+    };
+    let cores = words.next();
+    if cores.is_some_and(|cores| !cores.starts_with("slot=")) || words.next().is_some() {
+        return Err(wrong());
+    }
+    if host.starts_with('+') {
+        return Err(format!("\"{host}\": expected the name of a host: a relative one is of another file"));
+    }
+    let rank = digits::<u32>(rank)
+        .filter(|rank| *rank < RANKS_MAX)
+        .ok_or_else(|| format!("rank \"{rank}\": expected a number from 0 to {}", RANKS_MAX - 1))?;
+    match &read_hosts(host, named)?[..] {
+        [host] if !host.is_empty() => Ok((rank, host.clone())),
+        _ => Err(format!("\"{host}\": expected one host for a rank")),
+    }
+}
+
+/// Returns a line without blanks around its signs of equality.
+fn joined(line: &str) -> String {
+    let parts: Vec<&str> = line.split('=').map(str::trim).collect();
+    parts.join("=")
+}
+
 /// Returns the hosts of a line, and the ranks of each.
 fn read_line(line: &str, named: Option<&HashSet<&str>>) -> Result<(Vec<String>, u32), String> {
-    // Blanks may surround the sign of equality.
-    let joined: Vec<&str> = line.split('=').map(str::trim).collect();
-    let joined = joined.join("=");
+    let joined = joined(line);
     let mut words = joined.split_whitespace();
     let host = words.next().unwrap_or("");
     // A graph may have a host `rack1:2`.
     let known = named.is_some_and(|names| names.contains(host));
-    if host == "rank" && !known {
-        return Err(format!("\"{line}\": expected the host alone: ranks are those of the lines in turn, from 0"));
+    if is_of_rank(line, named) {
+        return Err(format!("\"{line}\": expected the host alone, as in the first line"));
     }
     let after = host.rsplit_once(':').filter(|_| !known);
     let (host, mut slots) = match after {
@@ -186,6 +251,14 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_file_places_each_rank() {
+        let text = "# by hand\nrank 1=host4 slot=0:1,2\nrank 0 = 7 slot=1-2\nrank 2=host4\n";
+        assert_eq!(read(text, None), pairs(&[(3, "host7"), (2, "host4"), (4, "host4")]));
+        let names = ["rank", "x"].map(String::from);
+        assert_eq!(read("rank\nx", Some(&names)), pairs(&[(1, "rank"), (2, "x")]), "a host of this name");
+    }
+
+    #[test]
     fn names_of_a_graph_are_taken_as_they_are() {
         let names = ["7", "1-2", "rack1:2"].map(String::from);
         let text = "7\n1-2\nrack1:2\nrack1:2:2\nrack1:3";
@@ -209,8 +282,18 @@ mod tests {
             ("host0 slots=4 max_slots=2", "expected max_slots of 4 or more, since so many ranks are here"),
             (
                 "host0\nrank 1=host1 slot=0",
-                "p.txt:2: \"rank 1=host1 slot=0\": expected the host alone: ranks are those",
+                "p.txt:2: \"rank 1=host1 slot=0\": expected the host alone, as in the first line",
             ),
+            ("rank 0=host0\nhost1", "p.txt:2: \"host1\": expected `rank N=HOST slot=CORES`, as in the first line"),
+            ("rank 0=host0 slots=1", "p.txt:1: \"rank 0=host0 slots=1\": expected `rank N=HOST slot=CORES`"),
+            ("rank 0=host0 slot=0 x", "expected `rank N=HOST slot=CORES`"),
+            ("rank 0", "p.txt:1: \"rank 0\": expected `rank N=HOST"),
+            ("rank 0=", "p.txt:1: \"\": expected one host for a rank"),
+            ("rank 0=0-3", "p.txt:1: \"0-3\": expected one host for a rank"),
+            ("rank 0=+n0", "p.txt:1: \"+n0\": expected the name of a host"),
+            ("rank -1=host0", "p.txt:1: rank \"-1\": expected a number from 0 to 1048575"),
+            ("rank 0=host0\nrank 0=host1", "p.txt:2: rank 0: line 1 has placed it: expected every rank once"),
+            ("rank 2=host0\nrank 0=host1", "p.txt: rank 1: no line places it: expected every rank from 0 to 1"),
             ("\nhost5..host2", "p.txt:2: \"host5..host2\": expected a range of hosts from a lower to a higher number"),
             ("5-2", "p.txt:1: \"5-2\": expected a range of hosts from a lower to a higher number, such as"),
             ("host0 slots=1048576\nhost1", "p.txt:2: \"host1\": expected no more than 1048576 ranks up to this line"),
