@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from backwater import InputError, Results
-from backwater.common.json_files import told
+from backwater.common.json_files import indented, told
 from backwater.runs.manifest import read_manifest, sealed
 from conftest import Cli
 
@@ -21,6 +21,19 @@ Damage = Callable[[dict[str, Any]], object]
 @pytest.fixture
 def copied(results: Results, tmp_path: Path) -> Path:
     return Path(shutil.copytree(results.path, tmp_path / "copied"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"none": [], "of": {}, "these": [[]]},
+        [1, -0.0, 1e-05, 1e22, 10**30, True, None, float("inf"), float("nan")],
+        {"text": 'é \n " \\ \u2028 \U0001f30a, [1], {"a": 1}', "é": [[1, [2]], {"a": {"b": 2.5}}]},
+    ],
+)
+def test_text_is_that_of_the_standard_library(value: object) -> None:
+    assert indented(value) == json.dumps(value, indent=2) + "\n"
 
 
 def rewritten(file: Path, damage: Damage) -> None:

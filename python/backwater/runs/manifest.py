@@ -10,7 +10,7 @@ from typing import Any, Required, TypedDict
 
 import msgspec
 
-from backwater.common.json_files import fitting, parsed, refused
+from backwater.common.json_files import fitting, indented, parsed, refused
 from backwater.scenario.plan import Components, Expectation, Figure, Params
 
 FORMAT = 2
@@ -106,7 +106,7 @@ def relisted(path: Path, files: Mapping[str, dict[str, str]]) -> str:
     manifest = unwrapped(path)
     for entry in manifest["runs"]:
         entry["files"] = files.get(entry["label"], entry["files"])
-    return json.dumps(manifest, indent=2) + "\n" if manifest["format"] == UNSEALED else sealed(manifest)
+    return indented(manifest) if manifest["format"] == UNSEALED else sealed(manifest)
 
 
 def unwrapped(path: Path) -> Any:
@@ -134,7 +134,7 @@ def read_timing(path: Path, *, seal: bool) -> Timing:
 def sealed(value: object) -> str:
     """Returns JSON with a hash over everything in it."""
     plain = msgspec.to_builtins(value)
-    return json.dumps(plain | {SEAL: seal_of(plain)}, indent=2) + "\n"
+    return indented(plain | {SEAL: seal_of(plain)})
 
 
 def read_sealed(path: Path) -> Any:

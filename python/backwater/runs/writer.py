@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from backwater import _core
 from backwater._core import InputError
 from backwater.common import disk, module
+from backwater.common.json_files import indented
 from backwater.runs import tables
 from backwater.runs.directory import TIMING, RunDirectory
 from backwater.runs.manifest import MANIFEST, Manifest, RunTiming, Timing, sealed
@@ -128,7 +129,7 @@ class Writer:
                 with self._unless_ended():
                     making.mkdir()
                 (making / SCENARIO).write_text(text, encoding="utf-8")
-                (making / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+                (making / "summary.json").write_text(indented(summary), encoding="utf-8")
                 write_tables(making, scenario, outcome)
                 files = sorted(making.iterdir())
                 hashes = {file.name: disk.sha256(file) for file in files}
@@ -379,7 +380,7 @@ def identity_of(scenario: Scenario) -> str:
 
 
 def text_of(scenario: Scenario) -> str:
-    return json.dumps(scenario, indent=2) + "\n"
+    return indented(scenario)
 
 
 def digest_of_text(text: str) -> str:
