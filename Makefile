@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 # Pip waits for the network while a compiler works, and labs keep to real time while Rust's tests run.
-MAKEFLAGS += --jobs=2
+MAKEFLAGS += --jobs=3
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -41,7 +41,7 @@ def test_parts_of_every_flow_sum_to_its_completion_time(results: backwater.Resul
     assert abs(sum(row["share"] for row in explained.causes()) - 1) < 1e-9
 
 
-@pytest.mark.parametrize("time", ["60 us", pytest.param("600 us", marks=pytest.mark.long)])
+@pytest.mark.parametrize("time", ["20 us", pytest.param("600 us", marks=pytest.mark.long)])
 def test_so_they_do_of_every_flow_of_fig9(time: str, tmp_path: Path) -> None:
     fig9 = backwater.Experiment(experiments.known()["bfc-fig9"], scale="smoke", sets={"run.duration": time})
     for run in fig9.simulate(tmp_path / "fig9").runs:

@@ -306,6 +306,7 @@ def test_queues_stay_at_the_threshold_and_windows_follow_the_share_of_marks(mark
     assert 0.5 * MARKED_S < delay < 2 * MARKED_S
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("taken")
 def test_losses_halve_the_window(tmp_path: Path) -> None:
     drops = tmp_path / "drops.toml"
@@ -335,6 +336,7 @@ def variants(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("taken")
 def test_of_several_runs_those_with_dctcp_use_it(variants: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -62,7 +62,9 @@ def mean_flows(run: backwater.Run, node: str, peer: str) -> float:
 
 
 @pytest.mark.usefixtures("allowed")
-@pytest.mark.parametrize("apart", [None, Apart()], ids=["one process", "processes"])
+@pytest.mark.parametrize(
+    "apart", [pytest.param(None, marks=pytest.mark.long, id="one process"), pytest.param(Apart(), id="processes")]
+)
 def test_links_delays_and_active_flows_are_the_simulators(path: Path, tmp_path: Path, apart: Apart | None) -> None:
     simulated = backwater.Experiment(path).run(tmp_path / "simulated").runs[0]
     for attempt in ("first", "second"):

@@ -83,7 +83,7 @@ def test_programs_talk_across_processes(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("allowed")
-@pytest.mark.parametrize("scheme", ["bfc", "flowsail", "pfc"])
+@pytest.mark.parametrize("scheme", ["flowsail", *(pytest.param(one, marks=pytest.mark.long) for one in ("bfc", "pfc"))])
 def test_traffic_recovers_when_a_switch_is_killed_and_starts_again(
     path: Path, tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,19 +58,17 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
         assert not re.search(r"(url\(|@import)[\s\"']*(https?:)?//", sheet.read_text(encoding="utf-8")), sheet
 
 
-@pytest.mark.parametrize(
-    "broken", ["[x](nowhere.md)", "[x](scenarios.md#no-such-heading)", "[x](../crates/nowhere.rs)"]
-)
-def test_a_broken_link_fails_the_build(tmp_path: Path, broken: str) -> None:
+def test_broken_links_fail_the_build(tmp_path: Path) -> None:
+    broken = ["nowhere.md", "scenarios.md#no-such-heading", "../crates/nowhere.rs"]
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/index.md").write_text(f"# Home\n\n{broken}\n")
+    (tmp_path / "docs/index.md").write_text("# Home\n\n" + "".join(f"[x]({link})\n" for link in broken))
     (tmp_path / "docs/scenarios.md").write_text("# Scenarios\n")
     config = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[0]
     config = config.replace("  - tools/site/hooks.py", f"  - {ROOT}/tools/site/hooks.py")
     (tmp_path / "mkdocs.yml").write_text(config)
     done = built(tmp_path / "mkdocs.yml", tmp_path / "site")
     assert done.returncode == 1
-    assert broken[4:-1] in done.stdout + done.stderr
+    assert [link for link in broken if link not in done.stdout + done.stderr] == []
 
 
 def test_search_works_in_a_page_opened_as_a_file(site: Path, browser: chromium.Page) -> None:

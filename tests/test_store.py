@@ -188,7 +188,8 @@ def test_an_empty_store_has_nothing(smoke: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "absent").exists()
 
 
-def test_a_thousand_flipped_bits_are_found(smoke: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("bits", [250, pytest.param(1000, marks=pytest.mark.long)])
+def test_flipped_bits_are_found(smoke: Path, tmp_path: Path, bits: int) -> None:
     """Each in a whole entry, at a random place: the entry goes, and the run that is made again is the same."""
     chance = random.Random(1)
     whole = Experiment(smoke).simulate(tmp_path / "whole", store=tmp_path / "kept")
@@ -196,7 +197,7 @@ def test_a_thousand_flipped_bits_are_found(smoke: Path, tmp_path: Path) -> None:
     scenario = next(iter(Experiment(smoke).scenarios.values()))
     store = Store(tmp_path / "store")
     files = [path.name for path in sorted(entry.iterdir()) if path.name != "scenario.json"]
-    for _ in range(1000):
+    for _ in range(bits):
         place = tmp_path / "store" / entry.name
         shutil.copytree(entry, place)
         name = chance.choice(files)
