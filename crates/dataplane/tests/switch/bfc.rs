@@ -30,7 +30,7 @@ fn switch(count_last: bool) -> Switch<Composed<Dynamic<1>, Bfc>> {
 }
 
 /// A packet of `flow` that left queue `upstream_queue` of the neighbour.
-fn packet(flow: u32, seq: u32, upstream_queue: QueueId, last: bool) -> Packet {
+pub fn packet(flow: u32, seq: u32, upstream_queue: QueueId, last: bool) -> Packet {
     Packet {
         flow,
         seq,

@@ -53,22 +53,9 @@ fn chip(pipelines: u8, limits: HardwareParams) -> BfcParams {
     BfcParams { pipelines, tofino: Some(limits), ..params() }
 }
 
-/// A packet of `flow` that left queue `upstream_queue` of the neighbour.
+/// A packet of `flow`, not its last, that left queue `upstream_queue` of the neighbour.
 fn packet(flow: u32, seq: u32, upstream_queue: QueueId) -> Packet {
-    Packet {
-        flow,
-        seq,
-        key: flow.wrapping_mul(0x9e37_79b1),
-        sender_slot: 0,
-        receiver_slot: 0,
-        dst: 0,
-        src: 0,
-        wire: WIRE as u16,
-        upstream_queue,
-        class: 0,
-        kind: Kind::Data,
-        flags: 0,
-    }
+    crate::bfc::packet(flow, seq, upstream_queue, false)
 }
 
 /// `frame_on` names a port only if a frame waits there, whatever sets a timer: recorders take it for a pause caused by
