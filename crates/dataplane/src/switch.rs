@@ -163,7 +163,7 @@ impl<P: Policy, E: Extension> Switch<P, E> {
     }
 }
 
-/// What an extension is told of the link of a port.
+/// Returns the properties of the link of `port` that extensions use.
 fn link(shape: &Shape, port: usize) -> LinkShape {
     LinkShape {
         rate: shape.ports[port].rate,

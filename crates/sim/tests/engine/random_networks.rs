@@ -95,9 +95,9 @@ const FLOW_BRANCHES: [&str; 47] = [
     "resumed while its mark is outstanding",
 ];
 
-/// Cases that reach two branches which at most one case in a thousand reaches: "PAUSE of a flow that had no record, and
-/// may have packets" and "order mark behind packets without a record". After a change of the random networks,
-/// `all_failures` finds others.
+/// Cases for two rare branches. Fewer than one case in a thousand reaches "PAUSE of a flow that had no record, and may
+/// have packets", or "order mark behind packets without a record". After a change of the random networks,
+/// `all_failures` finds other cases.
 const RARE: [u64; 2] = [1315, 2632];
 
 /// Branches that TCP networks must reach.
