@@ -6,6 +6,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Pip waits for the network while a compiler works, and labs keep to real time while Rust's tests run.
 MAKEFLAGS += --jobs=3
+# Cargo would share these jobs, but compilers may take all processors.
+unexport MAKEFLAGS MFLAGS
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -18,9 +20,6 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
 RUST := Cargo.toml Cargo.lock $(shell find crates data -type f -not -path '*/target/*' 2>/dev/null)
-
-# Without the jobs of make, which cargo would share: compilers take all processors.
-CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 
 # What has to build where there is no standard library, and a target that has none.
 CORES := cargo check --locked -p backwater-types -p backwater-wire -p backwater-dataplane -p backwater-transport -p backwater-nic --no-default-features
@@ -79,7 +78,7 @@ test: test-python test-rust ## everything that takes minutes at most, Rust and P
 
 # Python's labs keep to real time, so these tests have what they leave of the processors.
 test-rust: ## unit, property and closed-form tests; the cores without std
-	nice $(CARGO) test --workspace $(MODULES) --locked
+	nice cargo test --workspace $(MODULES) --locked
 	if rustup target add $(BARE) 2>/dev/null; then $(CORES) --target $(BARE); else $(CORES); \
 		echo "No $(BARE) to be had: this showed only that the cores name nothing of std, not that nothing below them does."; fi
 
@@ -122,7 +121,7 @@ lint: lint-rust lint-python ## formatting and lints, Rust and Python
 lint-rust:
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(OUTSIDE)
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 lint-python: $(VENV)/.packages
 	$(BIN)/ruff format --check python tests tools
@@ -202,7 +201,7 @@ $(VENV)/.packages: requirements.lock $(VENV)/bin/maturin
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	@touch $@
 
-MATURIN := env -u CONDA_PREFIX -u MAKEFLAGS -u MFLAGS PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin
+MATURIN := env -u CONDA_PREFIX PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin
 # Its words are shown only if it fails.
 QUIETLY := > target/maturin.log 2>&1 || { cat target/maturin.log >&2; exit 1; }
 
