@@ -1,4 +1,5 @@
-//! Lists of hosts for the ranks of a job, as in the host files of MPI: a host in each line, in the order of ranks.
+//! Lists of hosts for the ranks of a job, as in the host files of MPI (a host in each line, in the order of ranks) and in
+//! rank files of Open MPI (a rank and its host in each line).
 //!
 //! ```text
 //! # The first eight ranks share a host.
@@ -26,7 +27,7 @@
 //!
 //! A job needs a place for each rank, and leaves hosts free that it does not need. With too few places it is refused.
 //! `mpiexec` of MPICH begins again at the first line. A collective has a rank for each host of the file, and takes no
-//! host twice.
+//! host twice. A rank file places every rank, so `ranks_per_host`, `placement` and `skip` are refused beside it.
 
 use crate::error::Error;
 use crate::ranges::range;
@@ -50,6 +51,8 @@ pub struct HostList {
     pub file: String,
     /// Hosts, in the order of ranks.
     pub entries: Vec<Entry>,
+    /// Whether the lines name their ranks.
+    pub by_rank: bool,
 }
 
 impl HostList {
@@ -62,12 +65,12 @@ impl HostList {
         let named: Option<HashSet<&str>> = named.map(|names| names.iter().map(String::as_str).collect());
         let lines = text.lines().enumerate().map(|(number, line)| (number + 1, bare(line)));
         let lines: Vec<(usize, &str)> = lines.filter(|(_, line)| !line.is_empty()).collect();
-        let entries = match lines.first() {
-            None => return Err(Error::at(file, "names no host: expected one in each line")),
-            Some((_, first)) if is_of_rank(first, named.as_ref()) => by_rank(&lines, file, named.as_ref())?,
-            Some(_) => in_turn(&lines, file, named.as_ref())?,
+        let Some((_, first)) = lines.first() else {
+            return Err(Error::at(file, "names no host: expected one in each line"));
         };
-        Ok(HostList { file: file.into(), entries })
+        let by_rank = is_of_rank(first, named.as_ref());
+        let read = if by_rank { placed } else { in_turn };
+        Ok(HostList { file: file.into(), entries: read(&lines, file, named.as_ref())?, by_rank })
     }
 
     /// Makes an error about the host of a rank.
@@ -99,7 +102,7 @@ fn in_turn(lines: &[(usize, &str)], file: &str, named: Option<&HashSet<&str>>) -
 }
 
 /// Returns the places of a rank file, whose lines name their ranks.
-fn by_rank(lines: &[(usize, &str)], file: &str, named: Option<&HashSet<&str>>) -> Result<Vec<Entry>, Error> {
+fn placed(lines: &[(usize, &str)], file: &str, named: Option<&HashSet<&str>>) -> Result<Vec<Entry>, Error> {
     let mut placed: BTreeMap<u32, Entry> = BTreeMap::new();
     for &(number, line) in lines {
         let refuse = |problem: String| Error::at(format!("{file}:{number}"), problem);
@@ -109,10 +112,9 @@ fn by_rank(lines: &[(usize, &str)], file: &str, named: Option<&HashSet<&str>>) -
         }
         placed.insert(rank, Entry { line: number, host });
     }
-    let last = placed.len() - 1;
-    match (0..).zip(placed.keys()).find(|(expected, rank)| expected != *rank) {
-        Some((absent, _)) => {
-            Err(Error::at(file, format!("rank {absent}: no line places it: expected every rank from 0 to {last}")))
+    match (0..).zip(&placed).find(|(expected, (rank, _))| expected != *rank) {
+        Some((absent, (rank, Entry { line, .. }))) => {
+            Err(Error::at(format!("{file}:{line}"), format!("rank {rank}: expected a line for rank {absent} too")))
         }
         None => Ok(placed.into_values().collect()),
     }
@@ -293,7 +295,7 @@ mod tests {
             ("rank 0=+n0", "p.txt:1: \"+n0\": expected the name of a host"),
             ("rank -1=host0", "p.txt:1: rank \"-1\": expected a number from 0 to 1048575"),
             ("rank 0=host0\nrank 0=host1", "p.txt:2: rank 0: line 1 has placed it: expected every rank once"),
-            ("rank 2=host0\nrank 0=host1", "p.txt: rank 1: no line places it: expected every rank from 0 to 1"),
+            ("rank 2=host0\nrank 0=host1", "p.txt:1: rank 2: expected a line for rank 1 too"),
             ("\nhost5..host2", "p.txt:2: \"host5..host2\": expected a range of hosts from a lower to a higher number"),
             ("5-2", "p.txt:1: \"5-2\": expected a range of hosts from a lower to a higher number, such as"),
             ("host0 slots=1048576\nhost1", "p.txt:2: \"host1\": expected no more than 1048576 ranks up to this line"),

@@ -2634,6 +2634,7 @@ fn lists_of_hosts_of_ones_own() {
     let ring = "kind = \"collective\"\npattern = \"ring\"\nbytes = \"1 MB\"\nhosts_file = \"p.txt\"";
     let job = "kind = \"job\"\nfile = \"j.csv\"\nhosts_file = \"p.txt\"";
     let (eight, beside) = (format!("{job}\nranks_per_host = 8"), format!("{job}\nhosts = [\"host0\"]"));
+    let strided = format!("{job}\nplacement = \"strided\"");
     let (skip, both) = (format!("{job}\nskip = 1"), format!("{ring}\nhosts = [\"host0\", \"host1\"]"));
     let cases: &[(&str, &str, &str)] = &[
         (
@@ -2660,6 +2661,10 @@ fn lists_of_hosts_of_ones_own() {
             "host0\nhost1\nhost0\n",
             "p.txt:3: host \"host0\": line 1 has this host too: with ranks_per_host = 8 expected each host once, without slots",
         ),
+        (job, "rank 0=host0\nrank 1=host9\n", "p.txt:2: host \"host9\": unknown host \"host9\""),
+        (&eight, "rank 0=host0\n", "ranks_per_host = 8: expected 1: each line of hosts_file places one rank"),
+        (&strided, "rank 0=host0\n", "placement = \"strided\": expected packed: each line of hosts_file places one"),
+        (&skip, "rank 0=host0\n", "skip = 1: expected 0: each line of hosts_file places one rank"),
         (&eight, "host0 slots=8\n", "p.txt:1: host \"host0\": line 1 has this host too: with ranks_per_host = 8"),
         (
             ring,

@@ -14,8 +14,8 @@ use crate::host_list::HostList;
 use crate::job;
 use crate::job::generated::{self, algorithm_of};
 use crate::model::{
-    Arrivals, COLLECTIVE_FLOWS_MAX, CollectiveAlgorithm, Hosts, JobOverheads, ListedFlow, LoadOf, Pattern, Sizes,
-    Switch, Transport, Workload,
+    Arrivals, COLLECTIVE_FLOWS_MAX, CollectiveAlgorithm, Hosts, JobOverheads, JobPlacement, ListedFlow, LoadOf,
+    Pattern, Sizes, Switch, Transport, Workload,
 };
 use crate::sizes;
 
@@ -377,13 +377,30 @@ impl One<'_> {
     }
 
     fn job(&self, workload: &Workload) -> Result<(), Error> {
-        let Workload::Job { hosts, ranks_per_host, iterations, start, control, queue_pairs, overheads, local, .. } =
-            workload
+        let Workload::Job {
+            hosts,
+            placement,
+            skip,
+            ranks_per_host,
+            iterations,
+            start,
+            control,
+            queue_pairs,
+            overheads,
+            local,
+            ..
+        } = workload
         else {
             return Ok(());
         };
         let ranks = 1..=JOB_RANKS_MAX;
         self.need(ranks.contains(ranks_per_host), "ranks_per_host", || format!("expected 1 to {JOB_RANKS_MAX}"))?;
+        if self.listed.is_some_and(|list| list.by_rank) {
+            let alone = |what: &str| format!("expected {what}: each line of hosts_file places one rank");
+            self.need(*ranks_per_host == 1, "ranks_per_host", || alone("1"))?;
+            self.need(*placement == JobPlacement::Packed, "placement", || alone("packed"))?;
+            self.need(*skip == 0, "skip", || alone("0"))?;
+        }
         let named = self.hosts_of_ranks(hosts)?;
         if *ranks_per_host != 1
             && let Some((first, again)) = repeated(&named)
