@@ -736,6 +736,13 @@ fn frames_sent<P: backwater_dataplane::Policy>(
     frames
 }
 
+/// What these frames pause, in order. `name` panics on other frames.
+fn paused<T: Ord>(frames: Vec<ControlFrame>, name: impl Fn(ControlFrame) -> T) -> Vec<T> {
+    let mut names: Vec<T> = frames.into_iter().map(name).collect();
+    names.sort_unstable();
+    names
+}
+
 /// Four flows share a congested queue, and f1 and f4 have the most packets. f5 goes elsewhere and shares f4's queue
 /// upstream. FlowSail and ideal flow control pause f1 and f4; BFC pauses the upstream queues of all five.
 #[test]
@@ -749,36 +756,21 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
         }
     }
     arrivals.extend([(2, 2), (3, 3)]);
-    let mut flows: Vec<u32> = frames_sent::<FlowSail<1>>(&params(), 2, &arrivals)
-        .into_iter()
-        .map(|frame| match frame {
-            ControlFrame::PauseFlow(name) => name.flow,
-            other => panic!("{other:?}"),
-        })
-        .collect();
-    flows.sort_unstable();
-    assert_eq!(flows, [1, 4]);
+    let flow = |frame| match frame {
+        ControlFrame::PauseFlow(name) => name.flow,
+        other => panic!("{other:?}"),
+    };
+    let queue = |frame| match frame {
+        ControlFrame::Pause(queue) => queue,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(paused(frames_sent::<FlowSail<1>>(&params(), 2, &arrivals), flow), [1, 4]);
     // With a queue for each flow the bandwidth-delay product is divided by four.
     let ideal = PauseByFlowParams { threshold: 1.0, count_last: true, refresh: Duration::from_us(10) };
-    let mut flows: Vec<u32> = frames_sent::<IdealFlowControl>(&ideal, 2, &arrivals)
-        .into_iter()
-        .map(|frame| match frame {
-            ControlFrame::PauseFlow(name) => name.flow,
-            other => panic!("{other:?}"),
-        })
-        .collect();
-    flows.sort_unstable();
-    assert_eq!(flows, [1, 4]);
+    assert_eq!(paused(frames_sent::<IdealFlowControl>(&ideal, 2, &arrivals), flow), [1, 4]);
     let bfc = BfcParams { fixed_threshold: Some(Bytes(HOP * PACKET)), ..BfcParams::default() };
-    let mut queues: Vec<u16> = frames_sent::<Composed<Single<PausableQueues<1>>, Bfc>>(&((), bfc), 6, &arrivals)
-        .into_iter()
-        .map(|frame| match frame {
-            ControlFrame::Pause(queue) => queue,
-            other => panic!("{other:?}"),
-        })
-        .collect();
-    queues.sort_unstable();
-    assert_eq!(queues, [1, 2, 3, 4], "so f5 waits in queue 4");
+    let frames = frames_sent::<Composed<Single<PausableQueues<1>>, Bfc>>(&((), bfc), 6, &arrivals);
+    assert_eq!(paused(frames, queue), [1, 2, 3, 4], "so f5 waits in queue 4");
 }
 
 // --- at random ----------------------------------------------------------------------------------------------------
