@@ -1,5 +1,5 @@
-//! Lists of hosts for the ranks of a job, as in the host files of MPI (a host in each line, in the order of ranks) and in
-//! rank files of Open MPI (a rank and its host in each line).
+//! Lists of hosts for the ranks of a job, as in two kinds of files of MPI. A host file has a host in each line, in the
+//! order of ranks; a rank file of Open MPI has a rank and its host in each line.
 //!
 //! ```text
 //! # The first eight ranks share a host.
