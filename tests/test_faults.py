@@ -9,6 +9,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -415,6 +416,18 @@ def test_odd_terminals_and_words(process: Cli, smoke: Path, tmp_path: Path) -> N
     done = process("run", os.fsdecode(b"caf\xe9.toml"))
     assert done.returncode == 2
     assert "argument caf\\xe9.toml: expected UTF-8" in done.stderr
+
+
+def test_commands_do_not_import_pandas(process: Cli, smoke: Path, tmp_path: Path) -> None:
+    """Arrow would, at its first array, and that takes as long as a short run."""
+    (tmp_path / "pandas.py").write_text("print('pandas is here')")
+    there = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    arrow = [sys.executable, "-c", "import pyarrow; pyarrow.array([1])"]
+    assert "pandas is here" in subprocess.run(arrow, env=there, capture_output=True, text=True).stdout
+    for words in (("run", smoke, "--out", "here"), ("report", "here"), ("compare", "here"), ("explain", "here")):
+        done = process(*words, env=there)
+        assert done.returncode == 0, done.stderr
+        assert "pandas is here" not in done.stdout, words
 
 
 def flip(path: Path, bit: int) -> None:

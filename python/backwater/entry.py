@@ -11,12 +11,24 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from importlib.abc import MetaPathFinder
 from typing import Any, NoReturn
 
 from backwater.common import signals
 
 UNPRINTED = 2
 """Exit code where everything succeeded but the output, which did not arrive."""
+
+
+class WithoutPandas(MetaPathFinder):
+    """Hides pandas, of which no command makes a data frame.
+
+    Arrow imports it at the first array, wherever it is installed, and that takes as long as a short run.
+    """
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'", name=fullname)
 
 
 class Lenient(io.FileIO):
@@ -41,6 +53,7 @@ def enter(command: Callable[[], object]) -> NoReturn:
     output, errors = Lenient(1, "w", closefd=False), Lenient(2, "w", closefd=False)
     sys.stdout, sys.stderr = text(output, sys.stdout), text(errors, sys.stderr)
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # Arrow's own would hold 25 MB more.
+    sys.meta_path.insert(0, WithoutPandas())
     os.environ.pop("MPLBACKEND", None)  # Figures need none, and Matplotlib refuses to load with one it does not know.
     try:
         command()
