@@ -53,7 +53,8 @@ fn damage_is_never_a_panic() {
     let mut stream = Stream::new(1, 2, 3);
     let mut below = |n: usize| (stream.next_u32() as usize) % n.max(1);
     let (mut good, mut bad) = (0, 0);
-    for round in 0..500 {
+    let rounds = if std::env::var_os("LONG").is_some() { 500 } else { 150 };
+    for round in 0..rounds {
         let text: Vec<char> = seeds[round % seeds.len()].chars().collect();
         let at = below(text.len());
         let end = (at + below(12)).min(text.len());
@@ -79,5 +80,5 @@ fn damage_is_never_a_panic() {
             }
         }
     }
-    assert!(good > 75 && bad > 75, "{good} good, {bad} bad");
+    assert!(good > rounds / 7 && bad > rounds / 7, "{good} good, {bad} bad");
 }
