@@ -207,6 +207,18 @@ def test_compare_puts_runs_side_by_side(cli: Cli, results: object) -> None:
     assert cli("compare", results.path, "--class", "elephants").returncode == 2
 
 
+def test_credits_are_not_among_dropped_packets(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+    """ExpressPass drops surplus credits by design."""
+    done = cli("run", smoke, "--set", "scheme=expresspass", "--out", "here")
+    assert done.returncode == 0, done.stderr
+    drops = Results(tmp_path / "here").run("expresspass").summary["drops"]
+    assert drops["credit"] > 100
+    assert sum(drops.values()) == drops["credit"]
+    (row,) = [line for line in done.stdout.splitlines() if line.startswith("│ expresspass")]
+    assert row.split("│")[6].strip() == "0"
+    assert "no packet was dropped" in done.stdout
+
+
 def test_report_writes_the_page_again(cli: Cli, process: Cli, results: object, tmp_path: Path) -> None:
     assert cli("report", results.path, "--out", "page").returncode == 0
     assert (tmp_path / "page" / "report.html").read_text() == (results.path / "report.html").read_text()

@@ -18,7 +18,7 @@ from backwater.judge.claims import VERDICTS
 from backwater.judge.numbers import number
 from backwater.runs.manifest import without_seed
 from backwater.runs.run import Run
-from backwater.runs.summary import Load
+from backwater.runs.summary import Load, lost
 from backwater.runs.verdicts import Claim
 from backwater.runs.writer import PAGE
 from backwater.show import endings, programs
@@ -70,7 +70,7 @@ def print_runs(done: Results) -> None:
             *(loads(one.summary["load"]) if loaded else ()),
             count(flows["finished"]),
             count(flows["unfinished"]),
-            count(sum(one.summary["drops"].values())),
+            count(lost(one.summary)),
             count(one.summary["packet_hops"]),
             count(speeds.get(one.label)),
             one.digest[:12],

@@ -259,3 +259,12 @@ class Summary(TypedDict, total=False):
     facts: list[str]
     exact: bool
     lab: Lab
+
+
+CREDIT = "credit"
+"""The reason with which ExpressPass drops surplus credits, by design."""
+
+
+def lost(summary: Summary) -> int:
+    """Returns the number of packets that were dropped, without credits of ExpressPass."""
+    return sum(packets for reason, packets in summary["drops"].items() if reason != CREDIT)

@@ -16,6 +16,7 @@ from backwater.judge.columns import size_range
 from backwater.judge.estimate import Estimate
 from backwater.judge.numbers import between_words, number
 from backwater.runs.manifest import Params
+from backwater.runs.summary import lost
 from backwater.scenario.claims import Figure, Leaf
 from backwater.show.page import BOUNDS, Binned, PageData, RunData
 
@@ -136,9 +137,8 @@ def one_run(found: Measurement) -> list[str]:
 
 def facts(run: RunData, *, named: bool = False) -> str:
     """How many flows finished and how many packets were lost."""
-    flows, drops = run["summary"]["flows"], run["summary"]["drops"]
-    lost = sum(packets for reason, packets in drops.items() if reason != "credit")
-    dropped = "no packet was" if lost == 0 else f"{some(lost, 'packet')} {'was' if lost == 1 else 'were'}"
+    flows, packets = run["summary"]["flows"], lost(run["summary"])
+    dropped = "no packet was" if packets == 0 else f"{some(packets, 'packet')} {'was' if packets == 1 else 'were'}"
     who = f"{run['shown']}: " if named else ""
     return f"{who}{flows['finished']:,} of {some(flows['counted'], 'counted flow')} finished, and {dropped} dropped."
 

@@ -22,7 +22,7 @@ from backwater.judge.numbers import between_words, number
 from backwater.runs.directory import RunDirectory, digest_of
 from backwater.runs.manifest import Params, without_seed
 from backwater.runs.run import Run
-from backwater.runs.summary import Summary
+from backwater.runs.summary import CREDIT, Summary, lost
 from backwater.show import answer, collectives, compare_jobs, compare_pauses, report, seeds
 from backwater.show.compare_jobs import Row, estimated
 from backwater.show.names import named
@@ -100,17 +100,12 @@ class Fact:
         return self.what, [self.cell(column) for column in columns]
 
 
-def lost(summary: Summary) -> int:
-    """Packets lost; ExpressPass drops surplus credits by design, so they count apart."""
-    return sum(packets for reason, packets in summary["drops"].items() if reason != report.CREDIT)
-
-
 FACTS = [
     Fact("flows finished", lambda s: s["flows"]["finished"], count, adds_up=True),
     Fact("flows unfinished", lambda s: s["flows"]["unfinished"], count, adds_up=True),
     Fact("packets retransmitted", lambda s: s["flows"]["retransmitted_packets"], count, adds_up=True),
     Fact("packets dropped", lost, count, adds_up=True),
-    Fact("credits dropped", lambda s: s["drops"].get(report.CREDIT, 0), count, adds_up=True, only_if_any=True),
+    Fact("credits dropped", lambda s: s["drops"].get(CREDIT, 0), count, adds_up=True, only_if_any=True),
     Fact("core utilisation", lambda s: s["core_utilisation"], lambda share: percent(share, 1)),
     Fact("buffer p50", lambda s: s["buffer"]["p50_bytes"], size),
     Fact("buffer p99", lambda s: s["buffer"]["p99_bytes"], size),

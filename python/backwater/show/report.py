@@ -16,7 +16,7 @@ from backwater.runs.directory import RunDirectory
 from backwater.runs.manifest import variant_of, without_seed
 from backwater.runs.pause_trees import is_recorded
 from backwater.runs.run import Run
-from backwater.runs.summary import Summary
+from backwater.runs.summary import CREDIT, Summary, lost
 from backwater.runs.verdicts import Claim
 from backwater.scenario import endless
 from backwater.show import (
@@ -74,8 +74,6 @@ POINTS = 16
 """Most points of a sweep that its first chart has a row for."""
 FORMATS = ("png", "svg", "pdf")
 """Of figures."""
-CREDIT = "credit"
-"""The reason for which ExpressPass's switches and NICs drop credits."""
 
 
 def page_data(
@@ -211,9 +209,8 @@ def winners(data: PageData, found: answer.Measurement | None) -> Winners | None:
 
 def dropped(runs: list[RunData]) -> Dropped:
     """Packets lost in the runs that are drawn. ExpressPass drops surplus credits by design, so they count apart."""
-    drops = [run["summary"].get("drops", {}) for run in runs if not run["left_out"]]
-    credits_dropped = sum(one.get(CREDIT, 0) for one in drops)
-    return {"packets": sum(sum(one.values()) for one in drops) - credits_dropped, "credits": credits_dropped}
+    summaries = [run["summary"] for run in runs if not run["left_out"] and "drops" in run["summary"]]
+    return {"packets": sum(map(lost, summaries)), "credits": sum(one["drops"].get(CREDIT, 0) for one in summaries)}
 
 
 def left(opened: Sequence[RunDirectory]) -> list[str]:
