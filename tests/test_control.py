@@ -253,6 +253,16 @@ def test_a_class_may_stand_twice_under_two_names(tmp_path: Path) -> None:
         Experiment.of(NET, TRAFFIC, schemes=[Dctcp, Dctcp(g=0.5)], duration=300 * units.us)
 
 
+@pytest.mark.parametrize("given", [{"scheme": Dctcp}, {"scheme": Dctcp()}, {"vary": {"scheme": ["bfc", Dctcp]}}])
+def test_a_control_in_place_of_a_name_is_refused_with_the_way(given: dict[str, Any]) -> None:
+    base = Experiment.of(NET, TRAFFIC, duration=50 * units.us)
+    for make in (base.with_, lambda **more: Experiment(base.to_dict(), **more)):
+        with pytest.raises(
+            InputError, match=r"^scheme = Dctcp: expected the name of a scheme\. .*control=Dctcp, or as"
+        ):
+            make(**given)
+
+
 def test_the_page_says_that_python_ran(tmp_path: Path) -> None:
     done = Experiment.of(NET, TRAFFIC, schemes=["bfc", Dctcp], duration=100 * units.us).run(tmp_path / "run")
     (line,) = [line for line in report.left([done]) if "Python" in line]

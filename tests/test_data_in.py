@@ -519,4 +519,5 @@ def test_published_experiments_are_listed() -> None:
     unknown = {"scheme": "bcf", "topology": NET, "workload": [TRAFFIC], "run": RUN}
     with pytest.raises(InputError, match=r"names that `backwater\.schemes\(\)` lists$") as caught:
         Experiment(unknown)
-    assert caught.value.place == "the dictionary:1"
+    assert caught.value.place == "the dictionary"
+    assert str(caught.value).startswith("the dictionary: scheme = "), "it has no lines"

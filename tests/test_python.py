@@ -41,7 +41,7 @@ def test_a_scenario_is_a_file_or_a_dictionary(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"scheme": "bfg"}, 'the dictionary:2: scheme = "bfg": unknown scheme'),
+        ({"scheme": "bfg"}, 'the dictionary: scheme = "bfg": unknown scheme'),
         ({"workload": [{"kind": "background", "sizes": {"fixed": "10 KB"}, "load": 2.0}]}, "workload.0.load = 2"),
         ({"topology": None}, "topology = None: expected a text, a number, a truth, a list or a table"),
         ({3: 4}, "3 = 3: expected a text as key"),
@@ -108,6 +108,16 @@ def test_figures_are_axes(results: Results) -> None:
     assert "slowdown-incast" in dir(results.plot)
     with pytest.raises(InputError, match="no figure 'panels'; there is slowdown-background"):
         results.plot.panels()
+
+
+def test_slowdown_is_that_of_the_first_class_if_none_is_called_background(results: Results, tmp_path: Path) -> None:
+    assert results.plot.slowdown()[0].get_xlabel() == "background flow size"
+    web = {**SCENARIO, "workload": [{**SCENARIO["workload"][0], "class": "web"}, SCENARIO["workload"][1]]}
+    plot = Experiment(web).run(tmp_path / "web").plot
+    assert plot.slowdown()[0].get_xlabel() == "web flow size"
+    assert plot.slowdown("burst")[0].get_xlabel() == "burst flow size"
+    with pytest.raises(InputError, match="flow_class = 'background': expected one of web, burst"):
+        plot.slowdown("background")
 
 
 def test_a_figure_is_drawn_as_it_is_asked_for(results: Results, tmp_path: Path) -> None:

@@ -62,6 +62,10 @@ OPTIONS = ((" with --out", ""), ("with --force", "with force=True"))
 """Options in errors about a directory, and what they are in Python."""
 
 
+LINES = re.compile(r"\b(the dictionary|the topology):\d+")
+"""Lines of scenarios that nobody has written."""
+
+
 @contextlib.contextmanager
 def python_words() -> Iterator[None]:
     """Rewrites errors about a scenario: they name a change as it was given in Python, not as `--set`."""
@@ -70,7 +74,7 @@ def python_words() -> Iterator[None]:
     except _core.InputError as error:
         place = error.place or ""
         if not place.startswith("--set "):
-            retell(error, str(error), place)
+            retell(error, LINES.sub(r"\1", str(error)), LINES.sub(r"\1", place))
         key, _, value = place.removeprefix("--set ").partition("=")
         swept = key.removeprefix("sweep.")
         given = f"vary: {swept} = {value}" if swept != key else f"{'seeds' if key == 'seeds.count' else key} = {value}"

@@ -70,8 +70,10 @@ class Plots:
 
         return [name for name, _ in figures.drawings(self._data)]
 
-    def slowdown(self, flow_class: str = "background", **options: Unpack[Options]) -> list[Axes]:
+    def slowdown(self, flow_class: str | None = None, **options: Unpack[Options]) -> list[Axes]:
         """Draws slowdown by flow size, or along the swept key: the average and percentiles.
+
+        Without `flow_class` it takes the flows of the class `background`, or of the first class if there is none.
 
         # Errors
         `InputError` if there are no flows of this class, or if an option is wrong.
@@ -80,6 +82,8 @@ class Plots:
         there = {
             name.removeprefix(kind): name for kind in ("slowdown-", "sweep-") for name in names if name.startswith(kind)
         }
+        if flow_class is None:
+            flow_class = "background" if "background" in there else next(iter(there), "background")
         if there and flow_class not in there:
             raise InputError(f"flow_class = {flow_class!r}: {suggest.expected(flow_class, list(there))}")
         return self.draw(there.get(flow_class, f"slowdown-{flow_class}"), **options)
