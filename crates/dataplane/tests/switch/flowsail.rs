@@ -736,7 +736,7 @@ fn frames_sent<P: backwater_dataplane::Policy>(
     frames
 }
 
-/// What these frames pause, in order. `name` panics on other frames.
+/// Returns the sorted names of what these frames pause. `name` panics on frames of another kind.
 fn paused<T: Ord>(frames: Vec<ControlFrame>, name: impl Fn(ControlFrame) -> T) -> Vec<T> {
     let mut names: Vec<T> = frames.into_iter().map(name).collect();
     names.sort_unstable();
