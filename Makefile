@@ -50,9 +50,9 @@ WHEELS := target/dist
 # Python tests side by side. Each simulation takes all processors, and labs keep to real time, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 # They write 0.6 GB of small files, and on a disk they wait for it half of the time. So they write into memory where it has room.
-# Labs of another user have directories of their own in it.
+# Labs of another user have to enter that directory.
 SCRATCH := $(shell if [ -w /dev/shm ] && [ "$$(df -Pk /dev/shm | awk 'END { print $$4 }')" -gt 4000000 ]; then echo /dev/shm; else echo $${TMPDIR:-/tmp}; fi)
-PYTEST := place=$$(mktemp -d $(SCRATCH)/bw-XXXXXX) && chmod a+x $$place && TMPDIR=$$place BACKWATER_SCHEMES= $(BIN)/pytest --basetemp=$$place/t $(WORKERS)
+PYTEST := place=$$(mktemp -d $(SCRATCH)/bw-XXXXXX) && trap 'rm -rf '$$place EXIT && chmod a+x $$place && TMPDIR=$$place BACKWATER_SCHEMES= $(BIN)/pytest --basetemp=$$place/t $(WORKERS)
 
 .PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long test-oldest test-slurm fuzz bench bench-costs bench-lab bench-page lint lint-rust lint-python tools audit sbom format docs figures rustdoc api formats results lock wheel clean
 
@@ -87,12 +87,12 @@ test-rust: ## unit, property and closed-form tests; the cores without std
 		echo "No $(BARE) to be had: this showed only that the cores name nothing of std, not that nothing below them does."; fi
 
 test-python: $(VENV)/.module ## command line, API, report in a browser
-	$(PYTEST); rm -rf $$place
+	$(PYTEST)
 
 test-long: setup ## statistics and sweeps that take longer
 	LONG=1 cargo test --workspace --locked --release -- --include-ignored
 	cargo test -p backwater-mine --locked --test schemes
-	$(PYTEST) -m "long or not long"; rm -rf $$place
+	$(PYTEST) -m "long or not long"
 
 test-oldest: setup ## what meets other libraries, with the oldest versions that pyproject.toml allows
 	tests/try-oldest
