@@ -82,7 +82,6 @@ class Experiment:
     ) -> None:
         self.controls: dict[str, RateControl] = {}
         with python_words():
-            by_name(more_sets.get("scheme"), (vary or {}).get("scheme"))
             changes = changed(seed, seeds, vary, sets, {**more_sets, **self._control(control)})
             self._open(source if isinstance(source, Mapping) else located(source), changes, scale)
 
@@ -209,7 +208,6 @@ class Experiment:
         instead = ("seed=", "seeds.") if seed is not None or seeds is not None else ()
         kept = [change for change in self.sets if not change.startswith(instead)]
         with python_words():
-            by_name(more_sets.get("scheme"), (vary or {}).get("scheme"))
             changes = [*kept, *changed(seed, seeds, vary, sets, {**more_sets, **other._control(control)})]
             other._open(self.source, changes, scale or self.plan.scale or None)
         return other
@@ -464,17 +462,6 @@ def tables(given: object, key: str, allowed: str) -> list[Mapping[str, Any]]:
     if not all(isinstance(one, Mapping) for one in several):
         raise _core.InputError(f"{key}: {type(given).__name__}: expected {allowed}")
     return several
-
-
-def by_name(scheme: object, varied: object) -> None:
-    """Refuses a control in Python where names of schemes are expected."""
-    for one in [scheme, *(varied if isinstance(varied, list | tuple) else ())]:
-        if isinstance(one, RateControl) or (isinstance(one, type) and issubclass(one, RateControl)):
-            name = one.__name__ if isinstance(one, type) else name_of(one)
-            raise _core.InputError(
-                f"scheme = {name}: expected the name of a scheme. A control in Python is given as control={name}, "
-                f"or as one of Experiment.of(..., schemes=['bfc', {name}])"
-            )
 
 
 def located(source: object) -> Path:

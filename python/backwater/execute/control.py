@@ -132,6 +132,10 @@ class RateControl:
     """Packets are spaced by the rate. If not, only the window limits them."""
     fields: ClassVar[Mapping[str, float]] = {}
     """Arrays with an element for each flow, by name, with the value of a new flow. Each is an attribute."""
+    _where_it_belongs: ClassVar[str] = (
+        "the name of a scheme; a control in Python is given as control=, or as one of Experiment.of(..., schemes=[...])"
+    )
+    """What a message expects where a control is no value of a scenario."""
 
     def __init__(self, **parameters: Any) -> None:
         """Sets attributes of the class: `Mine(g=0.1)`.

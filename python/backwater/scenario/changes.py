@@ -63,7 +63,7 @@ OPTIONS = ((" with --out", ""), ("with --force", "with force=True"))
 
 
 LINES = re.compile(r"\b(the dictionary|the topology):\d+")
-"""Lines of scenarios that nobody has written."""
+"""Places in a scenario that is in no file. Their lines mean nothing to a user."""
 
 
 @contextlib.contextmanager

@@ -46,7 +46,8 @@ def toml_value(value: Any, key: str = "value", depth: int = 0) -> str:
     try:
         number = operator.index(value)
     except TypeError:
-        raise refused(key, value, "a text, a number, a truth, a list or a table") from None
+        expected = getattr(value, "_where_it_belongs", "a text, a number, a truth, a list or a table")
+        raise refused(key, value, expected) from None
     if not -BIGGEST <= number < BIGGEST:
         raise refused(key, value, f"a whole number from {-BIGGEST} to {BIGGEST - 1}")
     return str(number)

@@ -28,6 +28,7 @@ from backwater.scenario.builders import (
     single_switch,
     two_clos,
 )
+from backwater.scenario.changes import python_words
 from backwater.scenario.network import read
 from backwater.scenario.toml_text import toml_key, toml_value
 from backwater.scenario.units import BitsPerSec, Duration, Quantity, spelled
@@ -176,4 +177,6 @@ def idle(topology: Mapping[str, Any]) -> Scenario:
     """Returns a resolved scenario with this topology."""
     source = {"topology": topology, **IDLE}
     text = "".join(f"{toml_key(key)} = {toml_value(value, key)}\n" for key, value in source.items())
-    return plan.read(_core.load_text(text, ".", "the topology", [], None)).runs[0].scenario
+    with python_words():
+        loaded = _core.load_text(text, ".", "the topology", [], None)
+    return plan.read(loaded).runs[0].scenario
