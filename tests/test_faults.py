@@ -419,7 +419,7 @@ def test_odd_terminals_and_words(process: Cli, smoke: Path, tmp_path: Path) -> N
 
 
 def test_commands_do_not_import_pandas(process: Cli, smoke: Path, tmp_path: Path) -> None:
-    """Arrow would, at its first array, and that takes as long as a short run."""
+    """Arrow would, at its first array, and that takes a quarter of a second."""
     (tmp_path / "pandas.py").write_text("print('pandas is here')")
     there = {**os.environ, "PYTHONPATH": str(tmp_path)}
     arrow = [sys.executable, "-c", "import pyarrow; pyarrow.array([1])"]

@@ -21,9 +21,9 @@ UNPRINTED = 2
 
 
 class WithoutPandas(MetaPathFinder):
-    """Hides pandas, of which no command makes a data frame.
+    """Hides pandas, which no command uses.
 
-    Arrow imports it at the first array, wherever it is installed, and that takes as long as a short run.
+    Arrow imports it at the first array, if it is installed, and that takes a quarter of a second.
     """
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
