@@ -87,12 +87,12 @@ test-rust: ## unit, property and closed-form tests; the cores without std
 		echo "No $(BARE) to be had: this showed only that the cores name nothing of std, not that nothing below them does."; fi
 
 test-python: $(VENV)/.module ## command line, API, report in a browser
-	$(PYTEST)
+	@$(PYTEST)
 
 test-long: setup ## statistics and sweeps that take longer
 	LONG=1 cargo test --workspace --locked --release -- --include-ignored
 	cargo test -p backwater-mine --locked --test schemes
-	$(PYTEST) -m "long or not long"
+	@$(PYTEST) -m "long or not long"
 
 test-oldest: setup ## what meets other libraries, with the oldest versions that pyproject.toml allows
 	tests/try-oldest
