@@ -50,7 +50,7 @@ def test_frames_of_programs_cross_the_ports_in_time_of_the_network(
         # Each link has a delay of 1 us and takes 35 ns to send 442 B, however slow time is.
         took = float(second[2]) - float(first[2])
         if processes:
-            # Each process has a time of its own, which is that of the machine: a hop is late by the scheduler.
+            # Each process has a clock of its own. The scheduler makes a hop late, never early.
             assert 1.03e-6 < took < 100e-6
         else:
             assert took == pytest.approx(1.035e-6, abs=3e-9)
