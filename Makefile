@@ -126,6 +126,7 @@ lint-rust:
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(OUTSIDE)
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --test schemes --locked -- -D warnings # What `build-scheme --test` compiles is no target of `all`.
 
 lint-python: $(VENV)/.packages
 	$(BIN)/ruff format --check python tests tools
