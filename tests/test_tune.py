@@ -161,7 +161,7 @@ def test_a_search_finds_the_best_value_and_is_the_same_again(dctcp: Experiment, 
     again = search.tune(dctcp, over, "slowdown.background.all.mean", trials=12, store=tmp_path / "store")
     assert [(one.values, one.digest) for one in again.trials] == [(one.values, one.digest) for one in first.trials]
     table = first.table()
-    assert table.column_names == ["trial", *over, "objective", "digest", "seconds"]
+    assert table.column_names == ["trial", *over, "objective", "digest", "seconds", "refused"]
 
 
 def test_a_search_can_maximize_and_choose(dctcp: Experiment) -> None:
@@ -174,6 +174,31 @@ def test_a_search_can_maximize_and_choose(dctcp: Experiment) -> None:
         search.tune(dctcp, {"host.dctcp.g": (0.1, 1)}, "slowdown.p99", trials=1)
     with pytest.raises(InputError, match=r"host\.dctcp\.gg = "):
         search.tune(dctcp, {"host.dctcp.gg": (0.1, 1)}, "packet_hops", trials=2)
+
+
+def test_a_key_that_nothing_takes_ends_a_search_before_its_first_trial(dctcp: Experiment) -> None:
+    told: list[int] = []
+    for over, said in (
+        ({"host.dctcp.gg": (0.1, 1)}, r"host\.dctcp\.gg = 0\.1: unknown key; allowed"),
+        ({"host.dctcp.g": (0.1, 1), "switch.queues": (0.5, 0.75)}, r"switch\.queues = 0\.5"),
+        ({"switch.assignment": ["dinamic"]}, r"switch\.assignment = "),
+    ):
+        with pytest.raises(InputError, match=said):
+            search.tune(dctcp, over, "packet_hops", tell=lambda trial, tuned: told.append(trial.number))
+    assert told == []
+
+
+def test_values_that_are_refused_together_cost_a_trial(dctcp: Experiment) -> None:
+    """Half of all pairs of thresholds are in the wrong order."""
+    over = {"switch.ecn.kmin": ("10 KB", "400 KB"), "switch.ecn.kmax": ("10 KB", "400 KB")}
+    tuned = search.tune(dctcp.with_(scheme="dcqcn"), over, "packet_hops", trials=12)
+    assert [one.number for one in tuned.trials] == list(range(1, 13))
+    refused = [one for one in tuned.trials if one.refused]
+    assert refused
+    assert all((one.objective, one.digest) == (None, "") and "switch.ecn.k" in one.refused for one in refused)
+    assert all(one.objective is not None for one in tuned.trials if not one.refused)
+    assert tuned.best is not None
+    assert not tuned.best.refused
 
 
 def test_the_command_tunes_over_a_declared_range(dctcp: Experiment, cli: Cli, tmp_path: Path) -> None:

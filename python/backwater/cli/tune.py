@@ -122,7 +122,8 @@ def tune(
         values = ", ".join(f"{key} = {value}" for key, value in trial.values.items())
         found = "none" if trial.objective is None else numbers.number(trial.objective)
         shown = f" (best {numbers.number(best.objective)}, trial {best.number})" if best is not None else ""
-        terminal.say(f"Trial {trial.number} of {trials}: {objective} {found}{shown}; {values}")
+        said = f"refused: {trial.refused}" if trial.refused else f"{objective} {found}{shown}; {values}"
+        terminal.say(f"Trial {trial.number} of {trials}: {said}")
         with disk.errors(place):
             place.mkdir(parents=True, exist_ok=True)
             tables.write_table(tuned.table(), place / TRIALS)

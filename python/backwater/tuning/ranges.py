@@ -39,14 +39,22 @@ class Range:
     is_whole: bool = False
     base: str = ""
 
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """The smallest and the largest value, as a scenario takes them."""
+        return self._value(self.low), self._value(self.high)
+
     def draw(self, trial: Trial, key: str) -> Any:
         """Asks a trial for a value, as a scenario takes it."""
         if self.is_whole:
             return trial.suggest_int(key, int(self.low), int(self.high), log=self.is_log)
-        number = trial.suggest_float(key, self.low, self.high, log=self.is_log)
-        if not self.base:
-            return float(f"{number:.6g}")
-        return units.text(float(f"{number:.6g}"), self.base)
+        return self._value(trial.suggest_float(key, self.low, self.high, log=self.is_log))
+
+    def _value(self, number: float) -> Any:
+        if self.is_whole:
+            return int(number)
+        rounded = float(f"{number:.6g}")
+        return units.text(rounded, self.base) if self.base else rounded
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,11 @@ class Choice:
     """Some values of one key."""
 
     values: tuple[Any, ...]
+
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """All values."""
+        return self.values
 
     def draw(self, trial: Trial, key: str) -> Any:
         """Asks a trial for one of the values."""

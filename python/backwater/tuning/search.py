@@ -18,6 +18,7 @@ from backwater.common.values import Swept, Table
 from backwater.experiment import Experiment
 from backwater.show.results import Results
 from backwater.tuning import ranges
+from backwater.tuning.ranges import Choice, Range
 
 WORST = 1e300
 """Objective of a trial whose runs have no such number: all flows were dropped, for example."""
@@ -31,9 +32,11 @@ class Trial:
     """Trials count from 1. The first has the values of the experiment itself."""
     values: dict[str, Swept]
     objective: float | None
-    """None if its runs have no such number."""
+    """None if its runs have no such number, or the scenario is refused."""
     digest: str
     seconds: float
+    refused: str = ""
+    """Why the scenario with these values is refused; empty if it ran."""
 
 
 @dataclass
@@ -61,7 +64,7 @@ class Tuned:
         """Returns a row for each trial: its number, the tuned keys, the objective, the digest, and seconds."""
         rows = [
             {"trial": one.number, **{key: str(value) for key, value in one.values.items()}, "objective": one.objective}
-            | {"digest": one.digest, "seconds": one.seconds}
+            | {"digest": one.digest, "seconds": one.seconds, "refused": one.refused}
             for one in self.trials
         ]
         return pa.Table.from_pylist(rows)
@@ -90,12 +93,15 @@ def tune(
     the experiment itself. The search ends after so many `trials` or `seconds`. It draws from `seed`, so it is the same
     again if no time limit ends it. With a `store`, runs that were done before are not done again.
 
+    Values that are refused only together, such as two thresholds in the wrong order, cost a trial without an objective.
+
     # Errors
     `InputError` if a range, a key or the objective is wrong, and without Optuna: `pip install 'backwater[optuna]'`.
     """
     optuna = library("optuna")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     spaces = ranges.of(over, first_scenario(experiment))
+    require_keys(experiment, spaces)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
     tuned = Tuned(objective, maximize)
     began = time.monotonic()
@@ -103,24 +109,46 @@ def tune(
     while len(tuned.trials) < trials and time.monotonic() - began < seconds and not halt.is_wanted():
         asked = study.ask() if tuned.trials else None
         values = {} if asked is None else {key: space.draw(asked, key) for key, space in spaces.items()}
-        changed = experiment.with_(values) if values else experiment
-        at = time.monotonic()
-        try:
-            done = changed.simulate(store=store, threads=threads, stop=halt)
-        except KeyboardInterrupt:
-            if tuned.trials:
-                break
-            raise
-        if done.interrupted:
-            break
-        found = mean_of(done, objective)
-        took = round(time.monotonic() - at, 3)
         number = len(tuned.trials) + 1
-        tuned.trials.append(Trial(number, values or as_is(experiment, spaces), found, done.digest, took))
+        at = time.monotonic()
+        if refused := refusal(experiment, values):
+            trial = Trial(number, values, None, "", 0.0, str(refused))
+        else:
+            try:
+                done = (experiment.with_(values) if values else experiment).simulate(
+                    store=store, threads=threads, stop=halt
+                )
+            except KeyboardInterrupt:
+                if tuned.trials:
+                    break
+                raise
+            if done.interrupted:
+                break
+            found = mean_of(done, objective)
+            took = round(time.monotonic() - at, 3)
+            trial = Trial(number, values or as_is(experiment, spaces), found, done.digest, took)
+        tuned.trials.append(trial)
         if asked is not None:
-            study.tell(asked, tuned.cost(found))
-        tell(tuned.trials[-1], tuned)
+            study.tell(asked, tuned.cost(trial.objective))
+        tell(trial, tuned)
     return tuned
+
+
+def require_keys(experiment: Experiment, spaces: Mapping[str, Range | Choice]) -> None:
+    """Raises the first refusal if a key is refused at both ends of its range, or with each of its choices."""
+    for key, space in spaces.items():
+        refusals = [refusal(experiment, {key: value}) for value in space.ends]
+        if all(refusals) and refusals[0] is not None:
+            raise refusals[0]
+
+
+def refusal(experiment: Experiment, values: Mapping[str, Any]) -> InputError | None:
+    """Returns why the scenario with these values is refused; None if it is not."""
+    try:
+        experiment.with_(values)
+    except InputError as error:
+        return error
+    return None
 
 
 def mean_of(done: Results, objective: str) -> float | None:
