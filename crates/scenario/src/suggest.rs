@@ -5,8 +5,11 @@ const WORD_MAX: usize = 100;
 /// More names than these do not help in an error.
 const MANY: usize = 12;
 
+/// Shortest part of a name, between underscores, by which it is recognised.
+const PART_MIN: usize = 5;
+
 /// Returns the allowed name closest to `word`, if it is close enough to be a slip; or else the first that `word` is a
-/// beginning of.
+/// beginning of; or else the first that has a part of `word`, as `fb_hadoop` has of `facebook_hadoop`.
 fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
     if word.len() > WORD_MAX {
@@ -15,11 +18,14 @@ fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option
     let limit = word.chars().count() / 3;
     let word = plain(word);
     let ranked = allowed.into_iter().filter(|name| name.len() <= WORD_MAX).filter_map(|name| {
-        let edits = distance(&word, &plain(name));
-        let begun = word.len() >= 3 && plain(name).starts_with(&word);
-        (edits <= limit || begun).then_some((if edits <= limit { edits } else { limit + 1 }, name))
+        let plain = plain(name);
+        let edits = distance(&word, &plain);
+        let begun = word.len() >= 3 && plain.starts_with(&word);
+        let shared = word.split('_').any(|part| part.len() >= PART_MIN && plain.split('_').any(|other| other == part));
+        let ranks = [(edits <= limit, edits), (begun, limit + 1), (shared, limit + 2)];
+        ranks.into_iter().find(|(fits, _)| *fits).map(|(_, rank)| (rank, name))
     });
-    ranked.min_by_key(|(edits, _)| *edits).map(|(_, name)| name)
+    ranked.min_by_key(|(rank, _)| *rank).map(|(_, name)| name)
 }
 
 /// Returns `did you mean "bfc"? `, or nothing, to go before the list of allowed names.
@@ -67,6 +73,11 @@ mod tests {
         assert_eq!(closest("Symmetric-ECMP", keys), Some("symmetric_ecmp"));
         assert_eq!(closest("colour", keys), None);
         assert_eq!(closest("google", ["fb_hadoop", "google_rpc", "google_rpc_bfc_authors"]), Some("google_rpc"));
+        let tables = ["cache", "fb_hadoop", "web_search", "homa_w4_fb_hadoop"];
+        assert_eq!(closest("facebook_hadoop", tables), Some("fb_hadoop"));
+        assert_eq!(closest("Hadoop", tables), Some("fb_hadoop"));
+        assert_eq!(closest("web", tables), Some("web_search"));
+        assert_eq!(closest("my_web_load", tables), None);
         assert_eq!(distance("bcf", "bfc"), 1);
     }
 
