@@ -42,8 +42,9 @@ pub(crate) fn resolve(mut document: Node, dir: &Path) -> Result<Scenario, Error>
     structure::check(schema::of_runs(), &document)?;
     expand_ranges(&mut document)?;
     let mut scenario = type_of(&document)?;
+    let net = validate::check(&document, &scenario)?;
     let lists = read_files(&document, &mut scenario, dir)?;
-    validate::check(&document, &scenario, &lists)?;
+    validate::check_workloads(&document, &scenario, &net, &lists)?;
     scenario.host.settle();
     let regions = scenario.region.iter_mut().map(|region| &mut region.switch);
     regions.chain([&mut scenario.switch]).for_each(Switch::settle);

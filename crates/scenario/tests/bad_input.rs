@@ -2701,6 +2701,19 @@ fn lists_of_hosts_of_ones_own() {
     );
 }
 
+/// A large trace takes seconds to read, so what has nothing to do with it is told first.
+#[test]
+fn what_files_do_not_change_is_told_before_they_are_read() {
+    let job = GOOD.replace("kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]", "kind = \"job\"\nfile = \"j.csv\"");
+    let refuse = |name: &str, text: &str| {
+        let files = Files::new(name, &[("s.toml", text.as_bytes()), ("j.csv", b"id,src\n")]);
+        files.refuse("s.toml")
+    };
+    has(&refuse("damaged", &job), &["j.csv:1: \"id,src\": expected a column dst in the header"]);
+    let long = job.replace("duration = \"1 ms\"", "duration = \"100 s\"");
+    has(&refuse("long", &long), &["s.toml:39: run.duration = \"100 s\": expected more than 0 and at most"]);
+}
+
 #[test]
 fn what_a_text_workload_leaves_open_has_ranges() {
     let row = "a -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n";

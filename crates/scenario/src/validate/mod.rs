@@ -30,8 +30,9 @@ use crate::topology::{Graph, expand};
 pub(crate) use switch::PRIORITIES;
 pub(crate) use workload::Lists;
 
-/// Checks a scenario; `document` is the document that it was read from, and `lists` are the files of its workloads.
-pub(crate) fn check(document: &Node, scenario: &Scenario, lists: &Lists) -> Result<(), Error> {
+/// Checks everything that the files of its workloads do not change; `document` is the document that it was read from. So a
+/// wrong duration is told before a large trace is read.
+pub(crate) fn check(document: &Node, scenario: &Scenario) -> Result<Net, Error> {
     let doc = Doc { document, scenario };
     doc.check_scheme()?;
     topology::check_counts(&doc)?;
@@ -41,17 +42,22 @@ pub(crate) fn check(document: &Node, scenario: &Scenario, lists: &Lists) -> Resu
     topology::check_links(&doc, &net)?;
     host::check(&doc, &net)?;
     let region_of = region::check(&doc, &net)?;
-    let parts = region::parts(&doc, &net, &region_of);
-    for part in &parts {
+    for part in &region::parts(&doc, &net, &region_of) {
         conventions::check(part)?;
         switch::check(part)?;
     }
     region::check_borders(&doc, &net, &region_of)?;
     run::check(&doc, &net)?;
     measure::check(&doc, &net)?;
-    workload::check(&doc, &net, lists)?;
-    fault::check(&doc, &net)?;
-    size::check(&doc, &net, &parts)
+    Ok(net)
+}
+
+/// Checks the rest; `lists` are the files of its workloads.
+pub(crate) fn check_workloads(document: &Node, scenario: &Scenario, net: &Net, lists: &Lists) -> Result<(), Error> {
+    let doc = Doc { document, scenario };
+    workload::check(&doc, net, lists)?;
+    fault::check(&doc, net)?;
+    size::check(&doc, net, &region::parts(&doc, net, &region::check(&doc, net)?))
 }
 
 /// The scenario, and the places of its values.
@@ -61,7 +67,7 @@ struct Doc<'a> {
 }
 
 /// The expanded topology and its nodes by name.
-struct Net {
+pub(crate) struct Net {
     graph: Graph,
     names: HashMap<String, usize>,
 }
