@@ -46,6 +46,11 @@ const SENDING: u8 = 1;
 const JOINING: u8 = 2;
 const GPU: u8 = 3;
 
+/// Kind of a node of metadata.
+const METADATA_NODE: u64 = 1;
+/// Kind of a node of a collective.
+const COLLECTIVE_NODE: u64 = 7;
+
 /// Collectives have tags of their own: this bit, the group, the turn in the group, and the step.
 const COLLECTIVE: u32 = 1 << 31;
 const GROUPS: usize = 1 << 10;
@@ -56,22 +61,96 @@ const STEPS: u32 = 1 << 15;
 ///
 /// # Errors
 /// At the first node that is not valid, by file, place and name.
-pub fn job(ranks: &[(String, Vec<Node>)], mut groups: Groups, options: Options) -> Result<Job, Refused> {
-    ranks.iter().flat_map(|(_, nodes)| nodes).filter(|node| node.kind == 1).for_each(|node| groups.add(node));
-    let mut operations = 0;
-    let mut all = Vec::with_capacity(ranks.len());
-    for (rank, (file, nodes)) in (0..).zip(ranks) {
-        let ranks = ranks.len() as u32;
-        let rank = Rank { rank, file, nodes, ranks, groups: &groups, options, turns: HashMap::new() };
-        rank.count(&mut operations)?;
-        all.push(rank);
+pub fn job(ranks: &[(String, Vec<Node>)], groups: Groups, options: Options) -> Result<Job, Refused> {
+    let mut survey = Survey::new(groups, options);
+    ranks.iter().for_each(|(file, nodes)| survey.add(file, nodes));
+    let mut traces = survey.begin()?;
+    for (file, nodes) in ranks {
+        traces.add(file, nodes)?;
     }
-    let mut builder = JobBuilder::default();
-    for rank in all {
-        rank.add(&mut builder)?;
+    traces.finish()
+}
+
+/// What has to be known of the traces of all ranks before the first operation is made. Traces are read once for this and
+/// once for their [`Traces`], so the nodes of one rank at a time are in memory.
+pub struct Survey {
+    groups: Groups,
+    options: Options,
+    /// File of rank 0.
+    first: String,
+    ranks: u32,
+    /// Nodes that are one operation.
+    single: u64,
+    /// Collectives by their group.
+    collectives: HashMap<String, u64>,
+}
+
+impl Survey {
+    /// Begins with the groups that a file has.
+    pub fn new(groups: Groups, options: Options) -> Survey {
+        Survey { groups, options, first: "the traces".into(), ranks: 0, single: 0, collectives: HashMap::new() }
     }
-    let folder = ranks.first().map_or("the traces", |(file, _)| file.as_str());
-    builder.finish().map_err(|problem| Refused::at(folder, problem))
+
+    /// Adds the nodes of the next rank.
+    pub fn add(&mut self, file: &str, nodes: &[Node]) {
+        if self.ranks == 0 {
+            self.first = file.into();
+        }
+        self.ranks += 1;
+        for node in nodes {
+            match node.kind {
+                COLLECTIVE_NODE => match self.collectives.get_mut(&node.group) {
+                    Some(count) => *count += 1,
+                    None => _ = self.collectives.insert(node.group.clone(), 1),
+                },
+                METADATA_NODE => self.groups.add(node),
+                _ => self.single += 1,
+            }
+        }
+    }
+
+    /// Begins the job.
+    ///
+    /// # Errors
+    /// If it has too many operations.
+    pub fn begin(self) -> Result<Traces, Refused> {
+        // A collective of n ranks has at most 4 (n - 1) in each channel.
+        let of_each = |group: &str| 4 * self.groups.size(group, self.ranks).saturating_sub(1);
+        let of = |(group, count): (&String, &u64)| count * (2 + of_each(group) * u64::from(self.options.channels));
+        let operations = self.single + self.collectives.iter().map(of).sum::<u64>();
+        if operations > MADE_MAX {
+            let expected = format!("expected at most {MADE_MAX}, with fewer ranks, collectives or channels");
+            let problem = format!("the traces of {} ranks have about {operations} operations: {expected}", self.ranks);
+            return Err(Refused::at(self.first, problem));
+        }
+        Ok(Traces { survey: self, builder: JobBuilder::of_trace() })
+    }
+}
+
+/// Builds the job rank by rank.
+pub struct Traces {
+    survey: Survey,
+    builder: JobBuilder,
+}
+
+impl Traces {
+    /// Adds the nodes of the next rank.
+    ///
+    /// # Errors
+    /// At the first node that is not valid, by file, place and name.
+    pub fn add(&mut self, file: &str, nodes: &[Node]) -> Result<(), Refused> {
+        let Survey { ref groups, options, ranks, .. } = self.survey;
+        let rank = self.builder.rank();
+        Rank { rank, file, nodes, ranks, groups, options, turns: HashMap::new() }.add(&mut self.builder)
+    }
+
+    /// Ends the job after its last rank.
+    ///
+    /// # Errors
+    /// If a send has no receive, or the reverse.
+    pub fn finish(self) -> Result<Job, Refused> {
+        self.builder.finish().map_err(|problem| Refused::at(self.survey.first, problem))
+    }
 }
 
 struct Rank<'a> {
@@ -89,27 +168,6 @@ impl Rank<'_> {
     fn refuse(&self, node: &Node, problem: impl std::fmt::Display) -> Refused {
         let name = quoted(&node.name);
         Refused::at(format_args!("{}: byte {}", self.file, node.at), format_args!("node {} {name}: {problem}", node.id))
-    }
-
-    /// Counts operations, before any is made. A collective of n ranks has at most 4 (n - 1) in each channel.
-    fn count(&self, operations: &mut u64) -> Result<(), Refused> {
-        for node in self.nodes {
-            *operations += match node.kind {
-                7 => {
-                    2 + 4
-                        * self.groups.size(&node.group, self.ranks).saturating_sub(1)
-                        * u64::from(self.options.channels)
-                }
-                _ => 1,
-            };
-            if *operations > MADE_MAX {
-                let expected = format!("expected at most {MADE_MAX}, with fewer ranks, collectives or channels");
-                return Err(
-                    self.refuse(node, format_args!("the job has about {operations} operations up to it: {expected}"))
-                );
-            }
-        }
-        Ok(())
     }
 
     fn add(mut self, builder: &mut JobBuilder) -> Result<(), Refused> {

@@ -13,4 +13,4 @@ pub mod node;
 mod wire;
 
 pub use groups::Groups;
-pub use job::{Options, job};
+pub use job::{Options, Survey, Traces, job};

@@ -1,4 +1,7 @@
 //! Reads messages that depend on messages.
+//!
+//! A file may have millions of lines. Memory holds its text and, for each line, its place and a few fields. The other fields
+//! are parsed again when the rank is built.
 
 use super::{COLUMNS, ITERATIONS_MAX, MESSAGES, NAME_MAX, NEEDED, OTHERS};
 use crate::job::{Job, JobBuilder, RANKS_MAX, When};
@@ -7,8 +10,11 @@ use crate::refused::Refused;
 use crate::starts::Starts;
 use crate::text::{digits, quoted, scaled};
 use backwater_types::Duration;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::hash::{BuildHasher, RandomState};
 
 /// Reads a job. `file` is its name in messages. It has `ranks` ranks, or as many as the highest of a message says.
 ///
@@ -20,8 +26,9 @@ use std::fmt::Display;
 pub fn read(text: &str, file: &str, ranks: Option<u32>) -> Result<Job, Refused> {
     assert!(ranks != Some(0), "a job has a rank");
     let most = ranks.unwrap_or(RANKS_MAX).min(RANKS_MAX);
-    let mut messages = Messages { file, rows: Vec::new(), causes: Vec::new(), phases: vec![("", 0)] };
-    messages.parse(text, most)?;
+    // Spreadsheets put a mark at the start.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut messages = Messages::parse(text, file, most)?;
     messages.resolve()?;
     messages.order()?;
     let highest = messages.rows.iter().map(|row| row.src.max(row.dst) + 1).max();
@@ -30,30 +37,49 @@ pub fn read(text: &str, file: &str, ranks: Option<u32>) -> Result<Job, Refused> 
 
 struct Messages<'a> {
     file: &'a str,
-    rows: Vec<Row<'a>>,
+    text: &'a str,
+    columns: Columns,
+    /// Ranks are below this.
+    ranks: u32,
+    rows: Vec<Row>,
+    /// Rows by their id.
+    by_id: HashTable<u32>,
+    seed: RandomState,
     /// What rows wait for: row `i` for `causes[rows[i].causes..rows[i + 1].causes]`.
     causes: Vec<u32>,
     /// Names and iterations of the phases. The first has no name.
     phases: Vec<(&'a str, u32)>,
 }
 
-/// A message, or a computation.
-struct Row<'a> {
-    line: u64,
+/// A message or a computation.
+struct Row {
+    /// Where its line starts in the text.
+    at: usize,
+    /// Where what it waits for starts in `causes`.
+    causes: usize,
+    start: Duration,
+    src: u32,
+    /// That of `src`, of a computation.
+    dst: u32,
+    phase: u32,
+    is_message: bool,
+    /// Whether others wait until it was acknowledged.
+    acknowledged: bool,
+}
+
+/// The fields of a line.
+struct Fields<'a> {
     id: &'a str,
     src: u32,
     /// That of `src`, of a computation.
     dst: u32,
-    /// `None`: the row is a computation.
+    /// `None`: it is a computation.
     bytes: Option<u64>,
-    after: &'a str,
     compute: Duration,
     start: Duration,
     stream: u8,
-    phase: u32,
-    causes: usize,
-    /// Whether others wait until it was acknowledged.
-    acknowledged: bool,
+    /// Name and iteration.
+    phase: (&'a str, u32),
 }
 
 impl<'a> Messages<'a> {
@@ -61,56 +87,98 @@ impl<'a> Messages<'a> {
         Refused::line(self.file, line, problem)
     }
 
-    fn parse(&mut self, text: &'a str, ranks: u32) -> Result<(), Refused> {
-        let mut columns = None;
-        let mut phases = HashMap::from([(("", 0), 0)]);
-        // Spreadsheets put a mark at the start.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        for (line, content) in (1..).zip(text.lines()) {
+    /// Number of the line of a row, from 1.
+    fn line(&self, row: u32) -> u64 {
+        1 + self.text[..self.rows[row as usize].at].matches('\n').count() as u64
+    }
+
+    fn content(&self, row: u32) -> &'a str {
+        self.text[self.rows[row as usize].at..].lines().next().unwrap_or_default().trim()
+    }
+
+    /// Returns a field of a row, empty if there is no such column.
+    fn field(&self, row: u32, column: usize) -> &'a str {
+        let place = self.columns[column];
+        place.and_then(|place| self.content(row).split(',').nth(place)).unwrap_or_default().trim()
+    }
+
+    fn id(&self, row: u32) -> &'a str {
+        self.field(row, ID)
+    }
+
+    fn fields(&self, row: u32) -> Fields<'a> {
+        fields(self.content(row), &self.columns, self.ranks).expect("it was parsed before")
+    }
+
+    fn parse(text: &'a str, file: &'a str, ranks: u32) -> Result<Messages<'a>, Refused> {
+        let mut lines = (1..).zip(text.lines()).filter(|(_, content)| {
             let content = content.trim();
-            if content.is_empty() || content.starts_with('#') {
-                continue;
-            }
-            match &columns {
-                None => columns = Some(header(content).map_err(|problem| self.refuse(line, problem))?),
-                Some(columns) => {
-                    let row = parse_row(content, line, columns, ranks);
-                    let (mut row, phase) = row.map_err(|problem| self.refuse(line, problem))?;
-                    row.phase = *phases.entry(phase).or_insert_with(|| {
-                        self.phases.push(phase);
-                        self.phases.len() as u32 - 1
-                    });
-                    self.rows.push(row);
-                }
-            }
+            !content.is_empty() && !content.starts_with('#')
+        });
+        let Some((line, first)) = lines.next() else {
+            let expected = format!("is empty: expected the header \"{}\"", COLUMNS[..NEEDED].join(","));
+            return Err(Refused::at(file, expected));
+        };
+        let columns = header(first.trim()).map_err(|problem| Refused::line(file, line, problem))?;
+        let (rows, by_id, seed) = (Vec::new(), HashTable::new(), RandomState::new());
+        let phases = vec![("", 0)];
+        let mut messages = Messages { file, text, columns, ranks, rows, by_id, seed, causes: Vec::new(), phases };
+        let mut numbers = HashMap::from([(("", 0), 0)]);
+        for (line, content) in lines {
+            // A line is a part of the text.
+            let at = content.as_ptr() as usize - text.as_ptr() as usize;
+            let fields = fields(content.trim(), &columns, ranks);
+            let Fields { id, src, dst, bytes, start, phase, .. } =
+                fields.map_err(|problem| messages.refuse(line, problem))?;
+            let phase = *numbers.entry(phase).or_insert_with(|| {
+                messages.phases.push(phase);
+                messages.phases.len() as u32 - 1
+            });
+            let is_message = bytes.is_some();
+            messages.rows.push(Row { at, causes: 0, start, src, dst, phase, is_message, acknowledged: false });
+            messages.name(id).map_err(|first| {
+                let (id, first) = (quoted(id), messages.line(first));
+                messages.refuse(line, format_args!("id {id}: expected another than that of line {first}"))
+            })?;
         }
-        match columns {
-            None => Err(Refused::at(
-                self.file,
-                format!("is empty: expected the header \"{}\"", COLUMNS[..NEEDED].join(",")),
-            )),
-            Some(_) if self.rows.is_empty() => Err(Refused::at(self.file, "has no message: expected a line for each")),
-            Some(_) => Ok(()),
+        match messages.rows.is_empty() {
+            true => Err(Refused::at(file, "has no message: expected a line for each")),
+            false => Ok(messages),
         }
+    }
+
+    /// Gives the last row its id. Fails with the row that has it already.
+    fn name(&mut self, id: &str) -> Result<(), u32> {
+        let number = self.rows.len() as u32 - 1;
+        let mut by_id = std::mem::take(&mut self.by_id);
+        let hash = |id: &str| self.seed.hash_one(id);
+        let found = match by_id.entry(hash(id), |row| self.id(*row) == id, |row| hash(self.id(*row))) {
+            Entry::Occupied(taken) => Err(*taken.get()),
+            Entry::Vacant(free) => {
+                free.insert(number);
+                Ok(())
+            }
+        };
+        self.by_id = by_id;
+        found
+    }
+
+    fn named(&self, id: &str) -> Option<u32> {
+        self.by_id.find(self.seed.hash_one(id), |row| self.id(*row) == id).copied()
     }
 
     /// Finds the messages that each message waits for.
     fn resolve(&mut self) -> Result<(), Refused> {
-        let mut by_id = HashMap::with_capacity(self.rows.len());
-        for (number, row) in (0..).zip(&self.rows) {
-            if let Some(first) = by_id.insert(row.id, number) {
-                let (id, first) = (quoted(row.id), self.rows[first as usize].line);
-                return Err(self.refuse(row.line, format_args!("id {id}: expected another than that of line {first}")));
-            }
-        }
-        for number in 0..self.rows.len() {
-            self.rows[number].causes = self.causes.len();
-            let Row { line, src, after, .. } = self.rows[number];
-            for id in after.split_ascii_whitespace() {
-                let Some(cause) = by_id.get(id) else {
-                    return Err(self.refuse(line, format_args!("after {}: expected ids of this file", quoted(id))));
+        for number in 0..self.rows.len() as u32 {
+            let causes = self.causes.len();
+            self.rows[number as usize].causes = causes;
+            let src = self.rows[number as usize].src;
+            for id in self.field(number, AFTER).split_ascii_whitespace() {
+                let Some(cause) = self.named(id) else {
+                    let problem = format_args!("after {}: expected ids of this file", quoted(id));
+                    return Err(self.refuse(self.line(number), problem));
                 };
-                let Row { src: from, dst: to, .. } = self.rows[*cause as usize];
+                let Row { src: from, dst: to, .. } = self.rows[cause as usize];
                 if from != src && to != src {
                     let expected = format_args!("expected a message that arrives at rank {src} or leaves it");
                     let problem = match from == to {
@@ -119,11 +187,11 @@ impl<'a> Messages<'a> {
                         }
                         false => format!("after {}: it goes from rank {from} to {to}: {expected}", quoted(id)),
                     };
-                    return Err(self.refuse(line, problem));
+                    return Err(self.refuse(self.line(number), problem));
                 }
-                let cause_row = &mut self.rows[*cause as usize];
-                cause_row.acknowledged |= from == src && cause_row.bytes.is_some();
-                self.causes.push(*cause);
+                let cause_row = &mut self.rows[cause as usize];
+                cause_row.acknowledged |= from == src && cause_row.is_message;
+                self.causes.push(cause);
             }
         }
         Ok(())
@@ -149,7 +217,7 @@ impl<'a> Messages<'a> {
                 *next += 1;
             }
         }
-        let mut unmet: Vec<usize> = (0..rows).map(|row| self.causes(row).len()).collect();
+        let mut unmet: Vec<u32> = (0..rows).map(|row| self.causes(row).len() as u32).collect();
         let mut ready: Vec<u32> = (0..rows).filter(|row| unmet[*row as usize] == 0).collect();
         while let Some(row) = ready.pop() {
             for effect in &effects[starts[row as usize]..starts[row as usize + 1]] {
@@ -169,31 +237,30 @@ impl<'a> Messages<'a> {
         }
         let cycle: Vec<u32> =
             std::iter::successors(Some(at), |row| Some(next(*row)).filter(|row| *row != at)).collect();
-        let named =
-            |row: &u32| format!("{} (line {})", quoted(self.rows[*row as usize].id), self.rows[*row as usize].line);
+        let named = |row: &u32| format!("{} (line {})", quoted(self.id(*row)), self.line(*row));
         let mut shown: Vec<String> = cycle.iter().take(8).map(named).collect();
         shown.push(match cycle.len() > 8 {
             true => format!("... ({} messages)", cycle.len()),
-            false => quoted(self.rows[at as usize].id),
+            false => quoted(self.id(at)),
         });
         let problem = format!("messages wait for one another in a cycle: {}", shown.join(", "));
-        Err(self.refuse(self.rows[at as usize].line, problem))
+        Err(self.refuse(self.line(at), problem))
     }
 
     fn build(&self, ranks: u32) -> Result<Job, Refused> {
-        let mut builder = JobBuilder::default();
+        let mut builder = JobBuilder::of_trace();
         self.phases[1..].iter().for_each(|(name, iteration)| _ = builder.phase(*name, *iteration));
         let mut of_rank = vec![Vec::new(); ranks as usize];
         for (number, row) in (0..).zip(&self.rows) {
             of_rank[row.src as usize].push(number);
-            if row.bytes.is_some() {
+            if row.is_message {
                 of_rank[row.dst as usize].push(number);
             }
         }
         // Messages have numbers as tags.
         let messages = self.rows.iter().scan(0, |next, row| {
             let tag = *next;
-            *next += u32::from(row.bytes.is_some());
+            *next += u32::from(row.is_message);
             Some(tag)
         });
         let tags: Vec<u32> = messages.collect();
@@ -206,20 +273,21 @@ impl<'a> Messages<'a> {
             let starts = Starts::add(&mut builder, times);
             begins.clear();
             for number in numbers {
-                let row = &self.rows[*number as usize];
+                let (row, tag) = (&self.rows[*number as usize], tags[*number as usize]);
                 let of = |op: Op| op.of(row.phase);
-                let calc = of(Op::calc(row.compute).on(row.stream));
-                let Some(bytes) = row.bytes else {
+                if row.src != rank {
+                    done[*number as usize] = builder.op(of(Op::recv(row.src, tag).on(MESSAGES)));
+                    continue;
+                }
+                let Fields { bytes, compute, stream, .. } = self.fields(*number);
+                let calc = of(Op::calc(compute).on(stream));
+                let Some(bytes) = bytes else {
                     done[*number as usize] = builder.op(calc);
                     begins.push((*number, done[*number as usize]));
                     continue;
                 };
-                if row.dst == rank {
-                    done[*number as usize] = builder.op(of(Op::recv(row.src, tags[*number as usize]).on(MESSAGES)));
-                    continue;
-                }
-                let computation = (row.compute > Duration::ZERO).then(|| builder.op(calc));
-                let work = Work::Send { to: row.dst, bytes, tag: tags[*number as usize] };
+                let computation = (compute > Duration::ZERO).then(|| builder.op(calc));
+                let work = Work::Send { to: row.dst, bytes, tag };
                 let send = Op { acknowledged: row.acknowledged, ..of(Op::new(work).on(MESSAGES)) };
                 let send = builder.op_after(send, computation.as_slice());
                 done[*number as usize] = send;
@@ -238,6 +306,9 @@ impl<'a> Messages<'a> {
 /// Place of each column in a line; `None`: it is not there.
 type Columns = [Option<usize>; COLUMNS.len()];
 
+const ID: usize = 0;
+const AFTER: usize = 4;
+
 fn header(line: &str) -> Result<Columns, String> {
     let mut columns = Columns::default();
     for (place, name) in line.split(',').map(str::trim).enumerate() {
@@ -253,13 +324,8 @@ fn header(line: &str) -> Result<Columns, String> {
     }
 }
 
-/// Parses a line into a row, and the name and the iteration of its phase.
-fn parse_row<'a>(
-    content: &'a str,
-    line: u64,
-    columns: &Columns,
-    ranks: u32,
-) -> Result<(Row<'a>, (&'a str, u32)), String> {
+/// Parses the fields of a line.
+fn fields<'a>(content: &'a str, columns: &Columns, ranks: u32) -> Result<Fields<'a>, String> {
     let mut fields = [""; COLUMNS.len()];
     let mut count = 0;
     for field in content.split(',') {
@@ -272,7 +338,7 @@ fn parse_row<'a>(
     if count != expected {
         return Err(format!("{}: expected {expected} fields as in the header, not {count}", quoted(content)));
     }
-    let [id, src, dst, bytes, after, compute, start, stream, phase, iteration] = fields;
+    let [id, src, dst, bytes, _, compute, start, stream, phase, iteration] = fields;
     let refuse =
         |column: &str, value: &str, expected: String| format!("{column} {}: expected {expected}", quoted(value));
     if id.is_empty() || id.chars().count() > NAME_MAX || id.contains(char::is_whitespace) {
@@ -319,10 +385,7 @@ fn parse_row<'a>(
         "" => 0,
         given => number.ok_or_else(|| refuse("iteration", given, expected()))?,
     };
-    Ok((
-        Row { line, id, src, dst, bytes, after, compute, start, stream, phase: 0, causes: 0, acknowledged: false },
-        (phase, iteration),
-    ))
+    Ok(Fields { id, src, dst, bytes, compute, start, stream, phase: (phase, iteration) })
 }
 
 #[cfg(test)]

@@ -212,7 +212,7 @@ impl Matrix {
             of_rank[flow.src as usize].push(number);
             of_rank[flow.dst as usize].push(number);
         }
-        let mut builder = JobBuilder::default();
+        let mut builder = JobBuilder::of_trace();
         // `[flow]`: its send while its source is built, its receive while its destination is.
         let mut ops = vec![0; self.flows.len()];
         for (rank, flows) in (0..self.hosts).zip(&of_rank) {

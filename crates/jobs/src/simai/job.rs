@@ -29,7 +29,7 @@ pub fn job(model: &Model, options: Options, file: &str) -> Result<Job, Refused> 
         );
         return Err(refuse(problem));
     }
-    let mut builder = JobBuilder::default();
+    let mut builder = JobBuilder::of_trace();
     let phases = Phases::new(&mut builder, options.iterations, plan.microbatches.len() as u32);
     for rank in 0..plan.division.ranks() {
         let mut writer = Writer::new(&mut builder, &plan, &phases, rank);

@@ -5,7 +5,7 @@ use crate::job::generated::algorithm_of;
 use crate::job::recent::Recent;
 use crate::model::{JobFormat, JobModel, JobSource, StartUnit};
 use crate::sizes::{plain_file, read_text};
-use backwater_jobs::chakra::{self, Groups};
+use backwater_jobs::chakra::{self, Groups, Survey};
 use backwater_jobs::collective::Kind;
 use backwater_jobs::htsim::{Unit, matrix};
 use backwater_jobs::job::RANKS_MAX;
@@ -156,18 +156,23 @@ fn read_rows(rows: &str, name: &str, reading: &Reading) -> Result<Job, Error> {
     job.map_err(refused)
 }
 
+/// Reads the traces of all ranks twice, one after the other: large ones do not fit into memory together.
 fn read_chakra(files: &[Named], model: &JobModel) -> Result<Job, Error> {
-    let nodes = |(path, name): &Named| {
-        let nodes = chakra::node::read(open(path, name)?, name).map_err(refused)?;
-        Ok((name.clone(), nodes))
-    };
-    let ranks = files.iter().map(nodes).collect::<Result<Vec<_>, Error>>()?;
     let options = chakra::Options {
         all_reduce: algorithm_of(Kind::AllReduce, Some(model.all_reduce)),
         channels: model.channels,
         control_dependencies: model.control_dependencies,
     };
-    chakra::job(&ranks, Groups::from(model.groups.clone()), options).map_err(refused)
+    let nodes = |(path, name): &Named| chakra::node::read(open(path, name)?, name).map_err(refused);
+    let mut survey = Survey::new(Groups::from(model.groups.clone()), options);
+    for file in files {
+        survey.add(&file.1, &nodes(file)?);
+    }
+    let mut traces = survey.begin().map_err(refused)?;
+    for file in files {
+        traces.add(&file.1, &nodes(file)?).map_err(refused)?;
+    }
+    traces.finish().map_err(refused)
 }
 
 pub(super) fn refused(Refused { place, problem }: Refused) -> Error {
