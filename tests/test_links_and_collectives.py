@@ -158,7 +158,7 @@ def test_browser_shows_collectives(browser: chromium.Page, idle: Results, tmp_pa
 def run_of(name: str, mean: float | None, scheme: str = "bfc", **more: Any) -> dict[str, Any]:
     """A run as a page has it, with a ring of 16 ranks; its time per iteration in seconds."""
     known = None if mean is None else {"value": mean, "bounds": more.pop("bounds", [None, None])}
-    row = {"class": "w", "pattern": "ring", "ranks": 16, "mean": known, "bus": 30.4e9, "last": None} | more
+    row = {"class": "w", "pattern": "ring", "ranks": 16, "mean": known, "bus": 30.4e9, "last": None, "times": []} | more
     return {"shown": name, "variant": name, "point": {}, "scheme": scheme, "left_out": False, "collectives": [row]}
 
 
@@ -186,6 +186,17 @@ def test_the_answer_says_how_long_an_iteration_takes_and_which_rank_is_slowest()
         "An iteration of the ring of 16 ranks takes 3 ms (2.8 to 3.2), a bus bandwidth of 30.4 Gb/s.",
         "An iteration of the pipeline of 8 ranks takes 50 us, a bus bandwidth of 30.4 Gb/s.",
     ]
+
+
+def test_the_answer_warns_of_means_of_unequal_iterations() -> None:
+    """As where others share the fabric during the first iteration only."""
+    runs = [
+        run_of("BFC", 6e-3, times=[5e-3, 7e-3]),
+        run_of("HPCC", 7.6e-3, "hpcc", times=[12.9e-3, 2.4e-3]),
+        run_of("DCQCN", 7e-3, "dcqcn", times=[12e-3, 2e-3]),
+    ]
+    told = [line for line in iterations.sentences({"runs": runs}) if "means" in line]
+    assert told == ["These are means. Iterations take 2.4 ms to 12.9 ms under HPCC and 2 ms to 12 ms under DCQCN."]
 
 
 def test_a_page_with_collectives_begins_with_them(browser: chromium.Page, tmp_path: Path) -> None:

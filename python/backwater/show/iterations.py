@@ -10,6 +10,8 @@ from backwater.show.answer import Entry
 from backwater.show.page import Collective, Last, PageData, RunData
 
 UNITS = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us")]
+DIFFERENT = 1.5
+"""The longest iteration over the shortest, from which on their mean depends on which iterations ran."""
 
 
 def sentences(data: PageData) -> list[str]:
@@ -76,10 +78,20 @@ def of_one(what: str, entries: list[Entry], known: dict[str, Collective]) -> lis
         *answer.multiples(best, [one for one in others if one not in equal], "takes", "long"),
         *answer.equals(best, equal),
         *answer.ideals(entries, best),
+        *differing(known),
         *slowest(best.name if others else "", row["last"]),
         *exposed(best.name if others else "", row),
         *lacking,
     ]
+
+
+def differing(known: dict[str, Collective]) -> list[str]:
+    """The shortest and the longest iteration of each variant where these differ much: its mean hides that."""
+    spans = {name: (min(row["times"]), max(row["times"])) for name, row in known.items() if row["times"]}
+    told = [
+        f"{span(low)} to {span(high)} under {name}" for name, (low, high) in spans.items() if high >= DIFFERENT * low
+    ]
+    return [f"These are means. Iterations take {answer.both(told)}."] if told else []
 
 
 def exposed(name: str, row: Collective) -> list[str]:
