@@ -9,7 +9,7 @@ const MANY: usize = 12;
 const PART_MIN: usize = 5;
 
 /// Returns the allowed name closest to `word`, if it is close enough to be a slip; or else the first that `word` is a
-/// beginning of; or else the first that has a part of `word`, as `fb_hadoop` has of `facebook_hadoop`.
+/// beginning of.
 fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
     if word.len() > WORD_MAX {
@@ -18,25 +18,33 @@ fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option
     let limit = word.chars().count() / 3;
     let word = plain(word);
     let ranked = allowed.into_iter().filter(|name| name.len() <= WORD_MAX).filter_map(|name| {
-        let plain = plain(name);
-        let edits = distance(&word, &plain);
-        let begun = word.len() >= 3 && plain.starts_with(&word);
-        let shared = word.split('_').any(|part| part.len() >= PART_MIN && plain.split('_').any(|other| other == part));
-        let ranks = [(edits <= limit, edits), (begun, limit + 1), (shared, limit + 2)];
-        ranks.into_iter().find(|(fits, _)| *fits).map(|(_, rank)| (rank, name))
+        let edits = distance(&word, &plain(name));
+        let begun = word.len() >= 3 && plain(name).starts_with(&word);
+        (edits <= limit || begun).then_some((if edits <= limit { edits } else { limit + 1 }, name))
     });
-    ranked.min_by_key(|(rank, _)| *rank).map(|(_, name)| name)
+    ranked.min_by_key(|(edits, _)| *edits).map(|(_, name)| name)
+}
+
+/// Returns the first allowed name that has a part of `word`, as `fb_hadoop` has of `facebook_hadoop`.
+fn related<'a>(word: &str, allowed: &[&'a str]) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let parts = || word.split('_').filter(|part| part.len() >= PART_MIN);
+    allowed.iter().copied().find(|name| name.split('_').any(|part| parts().any(|other| other == part)))
+}
+
+fn asked(name: Option<&str>) -> String {
+    name.map_or(String::new(), |name| format!("did you mean \"{name}\"? "))
 }
 
 /// Returns `did you mean "bfc"? `, or nothing, to go before the list of allowed names.
 pub(crate) fn hint<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> String {
-    closest(word, allowed).map_or(String::new(), |name| format!("did you mean \"{name}\"? "))
+    asked(closest(word, allowed))
 }
 
-/// Returns what was expected in place of `word`: the closest name, and all allowed names, or if they are many the
-/// command that lists them.
+/// Returns what was expected in place of `word`: the closest name or a related one, and all allowed names, or if they are
+/// many the command that lists them.
 pub(crate) fn expected(word: &str, allowed: &[&str], command: &str) -> String {
-    let hint = hint(word, allowed.iter().copied());
+    let hint = asked(closest(word, allowed.iter().copied()).or_else(|| related(word, allowed)));
     match allowed.len() {
         0..=MANY => format!("{hint}expected one of {}", allowed.join(", ")),
         many => format!("{hint}expected one of the {many} names that `{command}` lists"),
@@ -74,10 +82,9 @@ mod tests {
         assert_eq!(closest("colour", keys), None);
         assert_eq!(closest("google", ["fb_hadoop", "google_rpc", "google_rpc_bfc_authors"]), Some("google_rpc"));
         let tables = ["cache", "fb_hadoop", "web_search", "homa_w4_fb_hadoop"];
-        assert_eq!(closest("facebook_hadoop", tables), Some("fb_hadoop"));
-        assert_eq!(closest("Hadoop", tables), Some("fb_hadoop"));
-        assert_eq!(closest("web", tables), Some("web_search"));
-        assert_eq!(closest("my_web_load", tables), None);
+        assert_eq!(related("facebook_hadoop", &tables), Some("fb_hadoop"));
+        assert_eq!(related("Hadoop", &tables), Some("fb_hadoop"));
+        assert_eq!(related("my_web_load", &tables), None);
         assert_eq!(distance("bcf", "bfc"), 1);
     }
 
