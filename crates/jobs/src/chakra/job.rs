@@ -71,8 +71,10 @@ pub fn job(ranks: &[(String, Vec<Node>)], groups: Groups, options: Options) -> R
     traces.finish()
 }
 
-/// What has to be known of the traces of all ranks before the first operation is made. Traces are read once for this and
-/// once for their [`Traces`], so the nodes of one rank at a time are in memory.
+/// The groups and the counts of the traces of all ranks. A job needs them before its first operation is made.
+///
+/// A reader adds each trace to the survey, and then reads it again for the [`Traces`]. So memory holds the nodes of one rank
+/// at a time.
 pub struct Survey {
     groups: Groups,
     options: Options,
