@@ -118,8 +118,10 @@ impl Survey {
     pub fn begin(self) -> Result<Traces, Refused> {
         // A collective of n ranks has at most 4 (n - 1) in each channel.
         let of_each = |group: &str| 4 * self.groups.size(group, self.ranks).saturating_sub(1);
-        let of = |(group, count): (&String, &u64)| count * (2 + of_each(group) * u64::from(self.options.channels));
-        let operations = self.single + self.collectives.iter().map(of).sum::<u64>();
+        let of = |(group, count): (&String, &u64)| {
+            count.saturating_mul(2 + of_each(group) * u64::from(self.options.channels))
+        };
+        let operations = self.collectives.iter().map(of).fold(self.single, u64::saturating_add);
         if operations > MADE_MAX {
             let expected = format!("expected at most {MADE_MAX}, with fewer ranks, collectives or channels");
             let problem = format!("the traces of {} ranks have about {operations} operations: {expected}", self.ranks);
