@@ -83,7 +83,7 @@ impl Clock {
     }
 }
 
-/// Returns one instant as this process has it and as all processes have it, to within some 20 ns.
+/// Returns one instant as this process has it and as all processes have it, to within half of the time between two readings: some 30 ns.
 ///
 /// It is read between two readings of the other clock. The scheduler may stop a thread between them, so the two that are
 /// nearest to each other of many count.
