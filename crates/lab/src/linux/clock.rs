@@ -83,10 +83,10 @@ impl Clock {
     }
 }
 
-/// Returns one instant as this process has it and as all processes have it, to within half of the time between two readings: some 30 ns.
+/// Returns one instant by the clock of this process and by that of the machine, to within some 30 ns.
 ///
-/// It is read between two readings of the other clock. The scheduler may stop a thread between them, so the two that are
-/// nearest to each other of many count.
+/// The clock of the process is read between two readings of the machine's, which are 60 ns apart. The scheduler may stop the
+/// thread between them. So many are taken, and the nearest two count.
 fn both() -> (Wall, Duration) {
     let read = || {
         let before = monotonic_now();
