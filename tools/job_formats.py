@@ -20,7 +20,7 @@ This page is generated from the documentation of the readers (`make formats`).
 SECTIONS = {
     "GOAL, text": ["jobs/src/goal/text.rs"],
     "GOAL, binary": ["jobs/src/goal/binary.rs"],
-    "CSV of dependent messages": ["jobs/src/csv/read.rs"],
+    "CSV of dependent messages": ["jobs/src/csv/mod.rs"],
     "Connection matrices of htsim": ["jobs/src/htsim/matrix.rs", "jobs/src/htsim/job.rs"],
     "Fat trees of htsim": ["jobs/src/htsim/fat_tree.rs"],
     "Text workloads of SimAI and ASTRA-sim": [

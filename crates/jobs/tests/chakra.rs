@@ -66,6 +66,22 @@ fn read(ranks: &[Vec<Proto>], groups: Groups) -> Result<Job, String> {
     job(&ranks, groups, Options::default()).map_err(|refused| refused.to_string())
 }
 
+#[test]
+fn a_collective_of_some_dimensions_is_refused() {
+    let one = |dimensions: &[u8]| {
+        let node = node_of(0, 7, &[]).attribute("comm_type", 9, 0).attribute("comm_size", 9, 4000);
+        let list = Proto::default().bytes(1, dimensions);
+        vec![node.bytes(10, &Proto::default().bytes(1, b"involved_dim").bytes(28, &list.0).0)]
+    };
+    for all in [&[][..], &[1], &[1, 1]] {
+        assert!(read(&[one(all), one(all)], Groups::default()).is_ok(), "{all:?}");
+    }
+    let said = read(&[one(&[1, 0]), one(&[1, 0])], Groups::default()).expect_err("one of two dimensions");
+    let expected =
+        "involved_dim leaves out a dimension, and the network has none: expected its ranks as a group, in pg_name";
+    assert_eq!(said, format!("t.0.et: byte 2: node 0 \"n\": {expected}"));
+}
+
 /// One collective of 1 MiB by four ranks, in the time of its ring.
 #[test]
 fn traces_of_astra_sim_are_read() {
@@ -136,6 +152,13 @@ fn collectives_of_groups_are_of_their_members() {
     assert_eq!(said, "t.1.et: byte 2: node 0 \"n\": group \"a\" has not rank 1");
     let said = read(&[one("c"), one("a")], groups()).expect_err("no such group");
     assert_eq!(said, "t.0.et: byte 2: node 0 \"n\": pg_name \"c\": expected one of the groups \"a\", \"b\"");
+    // No ranks stand for all.
+    let all = || Groups::read("{\"a\": []}", "g").expect("valid");
+    let lens = |group: &str| {
+        let job = read(&[one(group), one(group), one(group)], all()).expect("valid");
+        [0, 1, 2].map(|rank| job.len(rank))
+    };
+    assert!(lens("a") == lens("") && lens("a")[0] > 2, "{:?}", lens("a"));
     // A name with a line end stays in the line.
     let said = read(&[one("c\n")], groups()).expect_err("no such group");
     assert_eq!(said, "t.0.et: byte 2: node 0 \"n\": pg_name \"c\\n\": expected one of the groups \"a\", \"b\"");

@@ -80,6 +80,7 @@ const SPLICES: &[&[u8]] = &[
     b"trigger id 1 oneshot\n",
     b"trigger id 2 multishot\n",
     b" barrier count 2",
+    b"failure switch_type AGG switch_id 2 link_id 1\n",
     b"0->1",
     b"1->0",
     b"Nodes 9\n",
@@ -99,6 +100,7 @@ const SPLICES: &[&[u8]] = &[
     b"\xff\xff\xff\xff\x0f",
     b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
     b"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01",
+    b"\x52\x15\x0a\x0cinvolved_dim\xe2\x01\x04\x0a\x02\x01\x00",
     b"\x80\x01",
     b"\x00\x00\x00\x00",
 ];
@@ -117,9 +119,8 @@ const CSV: &[&str] = &[
     "id,src,dst,bytes,after,compute_ns,start_ns\na,0,1,1,,,\nb,1,,,a,5,9\nc,1,0,1,b,,\nd,1,2,1,b,,\ne,0,,,c,,1\n",
 ];
 const MATRICES: &[&str] = &[
-    "Nodes 16\nConnections 3\nTriggers 2\nFailures 1\n3->9 id 1 start 5 size 1048576 send_done_trigger 4 recv_done_trigger 5\n\
-     9->3 id 2 trigger 5 size 4096 prio 2\n3->5 id 3 trigger 4 size 1\ntrigger id 4 oneshot\ntrigger id 5 barrier count 1\n\
-     failure switch_type AGG switch_id 2 link_id 1\n",
+    "Nodes 16\nConnections 3\nTriggers 2\n3->9 id 1 start 5 size 1048576 send_done_trigger 4 recv_done_trigger 5\n\
+     9->3 id 2 trigger 5 size 4096 prio 2\n3->5 id 3 trigger 4 size 1\ntrigger id 4 oneshot\ntrigger id 5 barrier count 1\n",
     "Nodes 4\n0->1 id 1 start 0 size 1 send_done_trigger 1\n2->1 id 2 start 3 size 1 send_done_trigger 1\n\
      0->3 id 3 trigger 1 size 1 recv_done_trigger 2\n0->2 id 4 trigger 1 size 1 send_done_trigger 2\n\
      3->0 id 5 trigger 2 size 7\ntrigger id 1 multishot\ntrigger id 2 oneshot\n",

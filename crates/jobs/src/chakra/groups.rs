@@ -1,7 +1,7 @@
-//! Groups of ranks: from a file beside a trace, or from the trace itself.
+//! The groups of ranks come from a file beside a trace (`model.groups`), or from the trace itself.
 //!
 //! A file is JSON, `{"1": [0, 2, 4]}`. In a trace, a metadata node named `process_group:init` has the groups of PyTorch:
-//! a list of `{"pg_name": "1", "ranks": [0, 2, 4]}`, where no ranks stand for all.
+//! a list of `{"pg_name": "1", "ranks": [0, 2, 4]}`. An empty list of ranks stands for all ranks, as PyTorch writes it.
 
 use super::node::Node;
 use crate::job::RANKS_MAX;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Names of groups that a message shows.
 const NAMES: usize = 8;
 
-/// Groups by name. A group that is not named has all ranks.
+/// Groups by name. One without ranks has all, and so has a group that is not named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups(BTreeMap<String, Vec<u32>>);
 
@@ -61,7 +61,7 @@ impl Groups {
                 Value::Number(name) => name.to_string(),
                 _ => continue,
             };
-            if let Some(ranks) = ranks_of(&group["ranks"]).filter(|ranks| !ranks.is_empty()) {
+            if let Some(ranks) = ranks_of(&group["ranks"]) {
                 self.0.entry(name).or_insert(ranks);
             }
         }
@@ -70,7 +70,10 @@ impl Groups {
     /// Returns the ranks of a group of `ranks` ranks, and its number among the groups. `None` if there is no such group.
     pub(super) fn of(&self, name: &str, ranks: u32) -> Option<(Vec<u32>, usize)> {
         match self.0.get(name) {
-            Some(members) => Some((members.clone(), 1 + self.0.keys().position(|other| other == name)?)),
+            Some(members) => {
+                let members = if members.is_empty() { (0..ranks).collect() } else { members.clone() };
+                Some((members, 1 + self.0.keys().position(|other| other == name)?))
+            }
             None if name.is_empty() || self.0.is_empty() || name == "0" => Some(((0..ranks).collect(), 0)),
             None => None,
         }
@@ -78,7 +81,7 @@ impl Groups {
 
     /// Number of ranks of a group of `ranks` ranks; all, if there is no such group.
     pub(super) fn size(&self, name: &str, ranks: u32) -> u64 {
-        self.0.get(name).map_or(ranks.into(), |members| members.len() as u64)
+        self.0.get(name).filter(|members| !members.is_empty()).map_or(ranks.into(), |members| members.len() as u64)
     }
 
     /// Names of the groups, of many the first.
@@ -112,7 +115,8 @@ mod tests {
         assert_eq!((groups.of("", 3), groups.of("9", 3)), (Some((vec![0, 1, 2], 0)), None));
         let inputs = "[\"[{\\\"pg_name\\\": \\\"7\\\", \\\"ranks\\\": [3, 5]}, {\\\"pg_name\\\": \\\"8\\\", \\\"ranks\\\": []}]\"]";
         groups.add(&Node { name: "## process_group:init ##".into(), inputs: inputs.into(), ..Node::default() });
-        assert_eq!((groups.of("7", 8), groups.of("8", 8)), (Some((vec![3, 5], 2)), None));
+        assert_eq!(groups.of("7", 8), Some((vec![3, 5], 2)));
+        assert_eq!((groups.of("8", 8), groups.size("8", 8)), (Some(((0..8).collect(), 3)), 8));
         for (text, said) in [
             ("[", "g: is not JSON: EOF while parsing a list at line 1 column 1"),
             ("[1]", "g: expected an object of lists of ranks, such as {\"1\": [0, 2, 4]}"),

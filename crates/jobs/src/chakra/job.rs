@@ -9,9 +9,13 @@
 //! | collective | all-reduce, reduce-scatter, all-gather, all-to-all, broadcast, reduce and barrier, by an algorithm |
 //! | metadata | no time; groups of ranks are taken from it |
 //!
-//! Dependencies of data and of control count alike, unless those of control are left out, and may name later nodes. The size of an all-gather is what each rank
-//! puts in; that of other collectives is the data of a rank. ASTRA-sim lets one communication of a rank run at a time.
-//! Here they are limited by their dependencies alone.
+//! Dependencies of data and of control count alike, and may name later nodes. `model.control_dependencies = false` leaves
+//! out those of control. The size of an all-gather is what each rank puts in; that of other collectives is the data of a
+//! rank. ASTRA-sim lets one communication of a rank run at a time. Here they are limited by their dependencies alone.
+//!
+//! The attributes `is_cpu_op`, `comm_type`, `comm_size`, `comm_src`, `comm_dst`, `comm_tag`, `pg_name` and `involved_dim`
+//! are read, and no others. So `num_ops` and `tensor_size` give a computation no time: set its duration. A collective
+//! whose `involved_dim` has a false value is refused.
 
 use super::groups::Groups;
 use super::node::Node;
@@ -257,6 +261,10 @@ impl Rank<'_> {
                 return Err(self.refuse(node, format_args!("comm_type {other}: {expected}")));
             }
         };
+        if node.some_dimensions {
+            let problem = "involved_dim leaves out a dimension, and the network has none: expected its ranks as a group, in pg_name";
+            return Err(self.refuse(node, problem));
+        }
         let Some((mut members, group)) = self.groups.of(&node.group, self.ranks) else {
             let problem =
                 format!("pg_name {}: expected one of the groups {}", quoted(&node.group), self.groups.names());

@@ -1,4 +1,4 @@
-//! Nodes of a trace.
+//! A trace has a file for each rank, `NAME.0.et` and so on.
 //!
 //! Source: `schema/protobuf/et_def.proto` (mlcommons/chakra 21585d8). A file has a GlobalMetadata, and then nodes. Zero
 //! values are not written, so the first node may have no id. Integers may be of any integer type.
@@ -40,6 +40,8 @@ pub struct Node {
     pub comm_tag: u64,
     /// Name of its group; empty: all ranks.
     pub group: String,
+    /// Whether its collective leaves out a dimension of the network (`involved_dim`).
+    pub some_dimensions: bool,
 }
 
 /// Reads the nodes of a rank. `file` is the file's name in messages.
@@ -97,6 +99,22 @@ fn node(message: &[u8], at: u64) -> Result<Node, Wrong> {
     Ok(node)
 }
 
+/// Field of an attribute that is a list of truth values.
+const BOOLEANS: u64 = 28;
+
+/// Whether one of a list of truth values is false.
+fn some_are_false(list: &[u8]) -> Option<bool> {
+    let (mut fields, mut found) = (Fields::new(list), false);
+    while let Some((number, value)) = fields.next().ok()? {
+        match (number, value) {
+            (1, Value::Varint(value)) => found |= value == 0,
+            (1, Value::Bytes(values)) => packed(values, |value| found |= value == 0)?,
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
 /// Values of inputs or outputs.
 fn values(bytes: &[u8]) -> Option<String> {
     let (mut fields, mut text) = (Fields::new(bytes), String::new());
@@ -149,6 +167,13 @@ impl Node {
             b"comm_dst" => self.comm_dst = Some(integer?),
             b"comm_tag" => self.comm_tag = integer?,
             b"pg_name" => self.group = text()?,
+            b"involved_dim" => {
+                self.some_dimensions = match value {
+                    None => false,
+                    Some((BOOLEANS, Value::Bytes(list))) => some_are_false(list)?,
+                    Some(_) => return None,
+                }
+            }
             _ => {}
         }
         Some(())

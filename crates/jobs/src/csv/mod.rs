@@ -1,4 +1,4 @@
-//! Messages that depend on messages, in CSV, for who has no trace.
+//! A line is a message, and names the messages that it waits for. Write such a file if you have no trace.
 //!
 //! ```text
 //! id,src,dst,bytes,after,compute_ns
@@ -12,28 +12,23 @@
 //!
 //! | column | contents |
 //! |---|---|
-//! | `id` | a name without blanks, of at most 64 characters, that no other message has |
+//! | `id` | a name without blanks, of at most 64 characters, that no other line has |
 //! | `src`, `dst` | sending and receiving rank, from 0 |
-//! | `bytes` | payload. A line without `dst` and `bytes` is a computation of `src` that others come after |
-//! | `after` | ids, separated by blanks, of messages that come first |
+//! | `bytes` | payload. A line without `dst` and `bytes` is a computation of `src`, which other lines can wait for |
+//! | `after` | ids that the line waits for, separated by blanks |
 //! | `compute_ns` | how long `src` computes after that, before it sends |
 //! | `start_ns` | earliest time at which `src` computes, or sends if it does not compute |
-//! | `stream` | 0 to 253, 0 if empty: the computations of a rank on one stream run one after another |
-//! | `phase` | a name; answers are given for each phase |
-//! | `iteration` | the iteration of the job that the message belongs to, 0 if empty |
+//! | `stream` | 0 to 253, 0 if empty. The computations of a rank on one stream run one after another |
+//! | `phase` | a name, such as `forward`. The answers give the time of each phase |
+//! | `iteration` | number of the iteration that the line belongs to, 0 if empty |
 //!
-//! Each message in `after` must arrive at `src` or leave it, and each computation must be one of `src`. A message that
-//! arrives has come when it has arrived in full. One that leaves has come when it was acknowledged in full: messages that only follow each other onto the link need no
-//! dependency, as a rank sends what is ready in the order of the lines. A message may name later lines. A cycle is
-//! refused, whichever ranks it passes.
+//! `src` must send or receive each message in `after`, and run each computation in it. A message that `src` receives
+//! counts when all of it has arrived. A message that `src` sends counts when all of it is acknowledged. A rank sends
+//! messages that are ready in the order of their lines, so messages of one rank need no dependency to keep that order.
+//! A line may name later lines. A cycle is refused, whichever ranks it passes.
 //!
-//! Sends do not wait for computations of others: they have a stream of their own. Times have at most three decimals.
-//! Blank lines and lines that start with `#` are skipped. There is no quoting.
-//!
-//! | file | contents |
-//! |---|---|
-//! | `read` | reads a file |
-//! | `write` | writes a job, if it has nothing else |
+//! A send waits for computations only if they are in `after` or in its own `compute_ns`. Times have at most three
+//! decimals. Blank lines and lines that start with `#` are skipped. There is no quoting, so no field may contain a comma.
 
 mod read;
 mod write;

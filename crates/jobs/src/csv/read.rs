@@ -1,7 +1,7 @@
 //! Reads messages that depend on messages.
 //!
-//! A file may have millions of lines. Memory holds its text and, for each line, its place and a few fields. The other fields
-//! are parsed again when the rank is built.
+//! Memory holds the text of the file and, for each line, its place and a few fields. The other fields are parsed again
+//! when the rank is built.
 
 use super::{COLUMNS, ITERATIONS_MAX, MESSAGES, NAME_MAX, NEEDED, OTHERS};
 use crate::job::{Job, JobBuilder, RANKS_MAX, When};

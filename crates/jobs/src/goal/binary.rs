@@ -1,4 +1,4 @@
-//! Reads and writes GOAL in the binary layout of LogGOPSim and ATLAHS.
+//! The binary layout of LogGOPSim and ATLAHS says the same as a text. It is read and written.
 //!
 //! Source: `Parser.hpp` of LogGOPSim (spcl/LogGOPSim, src/LogGOPSim). Little endian, without padding:
 //!
@@ -23,7 +23,7 @@
 //! | size of a receive | not read: it takes what is sent |
 //! | `first` of an empty list | not read |
 //! | `unmet`, roots or lists that disagree | refused |
-//! | all else that the text may not have | refused as in [`text`](crate::goal::text) |
+//! | all else that the text may not have | refused as in a text |
 //!
 //! Each length is held against that of the file before anything is kept for it. Besides the job, memory holds the lists
 //! of one rank. The operations of a long job go to a temporary file, as those of a text do.

@@ -1,4 +1,4 @@
-//! Reads GOAL in text.
+//! A GOAL file lists the operations of each rank, and which of them wait for others.
 //!
 //! ```text
 //! file   := "num_ranks" INT { "rank" INT "{" { stmt } "}" }
@@ -11,6 +11,9 @@
 //! Source: `txt2bin.re` of LogGOPSim (spcl/LogGOPSim, src/LogGOPSim) and of ATLAHS. Times are in ns, sizes in bytes.
 //! `a requires b`: a starts when b has ended. `a irequires b`: when b has started. Streams (`cpu`) and NICs are 0 unless
 //! named, and so are tags. Receives have no size here: they take what is sent.
+//!
+//! All NICs of a rank share the one link of its host. Each NIC keeps the gaps `g` and `G` between its own messages, if you
+//! set them. If a trace has several NICs a rank, give each NIC a rank of its own.
 //!
 //! | what the original does | here |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Fat trees of htsim.
+//! A `.topo` file describes a fat tree of two or three tiers.
 //!
 //! ```text
 //! Nodes 64

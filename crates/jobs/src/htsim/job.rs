@@ -1,7 +1,7 @@
 //! The job that a connection matrix of htsim describes.
 //!
-//! Each host is a rank. Flow `i` is a send at its source and a receive at its destination, with tag `i`; what the file
-//! says of it besides is [`Matrix::flows`]`[i]`. Flows start at their times, whatever else the host does.
+//! Each host is a rank. Flow `i` is a send at its source and a receive at its destination, with tag `i`. Flows start at
+//! their times, whatever else the host does.
 //!
 //! A trigger is hit where a flow ends: at its source when everything is acknowledged, or at its destination when
 //! everything has arrived. Source: `trigger.cpp` of csg-htsim.
@@ -12,15 +12,14 @@
 //! | multishot | one flow at each hit, in the order of the file; hits after the last do nothing |
 //! | barrier | all its flows at hit `count`; more hits end htsim, so there must be as many as flows that hit it |
 //!
-//! In htsim this takes no time, wherever the hosts are. Here a rank knows only what happens at its host. If the flows
-//! that hit a trigger and those that it starts have their ends on one host, nothing is lost. If not, the caller says how
-//! large a message is that carries the hit: each host where the trigger is hit sends one to each host where it starts
-//! flows. With no size such a trigger is refused.
+//! In htsim a trigger takes no time, wherever the hosts are. Here a rank knows only what happens at its host. If one host
+//! sees all hits of a trigger and sends all flows that it starts, the trigger takes no time here either. Otherwise each
+//! host that sees a hit sends a message to each host that has a flow to start. `signal` is the size of that message.
+//! Without `signal`, such a trigger is refused.
 //!
-//! Several hits of a trigger that is no barrier come in an order that only a run shows. They become messages that
-//! receives of any source take one after another; the n-th of these receives is the n-th hit. Where a hit is at the host
-//! that it starts flows of, this takes no time if messages within a host take none, as by default
-//! ([`Local`](crate::placed::Local)).
+//! Only a run shows the order in which a oneshot or multishot trigger is hit. Each hit becomes a message, and the host of
+//! the flows receives these messages from any source, one after another. The n-th message that it receives is the n-th
+//! hit. A message from a host to itself takes no time, unless you set `local`.
 
 use crate::htsim::matrix::{Begin, Flow, Kind, Matrix};
 use crate::job::{Job, JobBuilder, When};
@@ -75,11 +74,17 @@ impl Matrix {
     /// several hosts sends messages of `signal` bytes between them.
     ///
     /// # Errors
-    /// Names the line of a flow that would never start, or that another host would have to start and `signal` is `None`.
+    /// Names the line of a failure, of a flow that would never start, or of one that another host would have to start and
+    /// `signal` is `None`.
     ///
     /// # Panics
     /// If a flow names a trigger or a host that the matrix does not have: one that was read has all.
     pub fn job(&self, file: &str, signal: Option<u64>) -> Result<Job, Refused> {
+        if let Some(failure) = self.failures.first() {
+            let problem =
+                "a failure: it names a link of htsim's network: expected none; a link of yours fails in [[fault]]";
+            return Err(Refused::line(file, failure.line, problem));
+        }
         let wired = self.wire();
         self.start_all(&wired).map_err(|(line, problem)| Refused::line(file, line, problem))?;
         let hubs = self.hubs(&wired, signal).map_err(|(line, problem)| Refused::line(file, line, problem))?;
@@ -348,6 +353,15 @@ mod tests {
 
     fn calc(time: u64) -> Work {
         Work::Calc(Duration(time))
+    }
+
+    #[test]
+    fn a_failure_is_refused() {
+        let said =
+            job("0->1 start 0 size 10\nfailure switch_type TOR switch_id 0 link_id 1", None).expect_err("a failure");
+        let expected =
+            "a failure: it names a link of htsim's network: expected none; a link of yours fails in [[fault]]";
+        assert_eq!(said, format!("f.cm:3: {expected}"));
     }
 
     #[test]

@@ -1,14 +1,13 @@
-//! Connection matrices of htsim.
+//! A connection matrix lists flows, and the triggers by which one flow starts another.
 //!
 //! ```text
 //! Nodes 16
 //! Connections 3
 //! Triggers 1
 //! 3->9 id 1 start 0 size 1048576 send_done_trigger 4
-//! 9->3 id 2 start 16 size 4096 prio 2 recv_done_trigger 4
+//! 9->3 id 2 start 16 size 4096 recv_done_trigger 4
 //! 3->5 id 7 trigger 4 size 65536
 //! trigger id 4 barrier count 2
-//! failure switch_type AGG switch_id 2 link_id 1
 //! ```
 //!
 //! Source: `connection_matrix.cpp` of uet-htsim and csg-htsim (sim/datacenter). A trigger is `oneshot`, `multishot` or
@@ -22,7 +21,7 @@
 //! | `Connections`, `Triggers`, `Failures` must be the numbers of lines | the same, if they are there |
 //! | comments only in the header | anywhere |
 //! | a size that is left out is not initialised | refused |
-//! | sizes end at 2 GiB | at 1 PiB; not written above 2 GiB |
+//! | sizes end at 2 GiB | at 128 GiB; not written above 2 GiB |
 //! | numbers end where their digits end, `4kb` is 4 | refused |
 //! | a start is rounded to 24 bits, and its fraction dropped | exact; a fraction is refused |
 //! | the id stands before `trigger` | anywhere on the line |
@@ -32,7 +31,8 @@
 //! | hosts are not checked | 0 to Nodes - 1 |
 //! | a trigger that is used and not described | refused |
 //! | `msg` queues messages on one connection (-conn_reuse) | refused: these share a window, as flows do not |
-//! | a failure | returned: what it does depends on the network |
+//! | `prio` orders the pulls of an NDP receiver; `htsim_uec` ignores it | read, and changes nothing |
+//! | `failure` slows down a link | refused: it names a link of htsim's network. Yours are taken down in `[[fault]]` |
 
 use crate::job::RANKS_MAX;
 use crate::op::{BYTES_MAX, TIME_MAX};

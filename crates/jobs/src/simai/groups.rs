@@ -1,5 +1,3 @@
-//! Which ranks communicate.
-//!
 //! Ranks are numbered as in Megatron and SimAI: tensor parallelism is innermost, then data parallelism, and the stages of
 //! the pipeline are outermost. So rank r is member r mod TP of its tensor group, and ranks of one tensor group are
 //! neighbours. Expert groups divide the data groups: the first EP members are one, and so on.

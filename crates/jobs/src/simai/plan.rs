@@ -1,11 +1,9 @@
-//! What all ranks of a job follow: how ranks and rows are divided, and which tags messages have.
-//!
 //! The rows of a file are those of one rank of a stage. AICB lists the rows of all microbatches, each of which begins with
 //! `embedding_layer`; rows before the first belong to the iteration. A file that has no such division is one microbatch.
 //!
-//! A whole model is divided among stages if the caller says so: each stage, and each of its parts, takes rows that follow
-//! one another, as many as the others or one less. Its microbatches all run the same rows, and gradients of weights are
-//! communicated after the last.
+//! If a file describes a whole model, `model.stages` divides it among the stages of a pipeline, and `model.virtual_stages`
+//! each stage into parts. Each part has rows that follow one another, and the numbers of rows differ by at most one. All
+//! microbatches run the same rows. Gradients of weights are communicated after the last microbatch.
 
 use super::groups::{Division, Group};
 use super::policy::Loop;

@@ -1,4 +1,4 @@
-//! What the policy of a text workload means: which loop runs the rows, and among which ranks each pass communicates.
+//! The policy says which loop runs the rows, and among which ranks each pass communicates.
 //!
 //! Source: `Workload.cc` of ASTRA-sim 1.0 and SimAI (aliyun/SimAI cef83f9), the functions `iterate_*` and
 //! `decode_involved_dimensions`.

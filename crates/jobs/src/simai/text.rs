@@ -1,4 +1,4 @@
-//! Reads text workloads.
+//! A text workload lists the layers of a model: how long each computes, and what its rank communicates then.
 //!
 //! Source: `Workload.cc` of SimAI (aliyun/SimAI cef83f9) and of ASTRA-sim 1.0, and the files of AICB.
 //!
@@ -10,14 +10,14 @@
 //!
 //! `fwd` is the forward pass, `ig` the gradient of the input and `wg` that of the weights. A type is `NONE`, `ALLREDUCE`,
 //! `ALLGATHER`, `REDUCESCATTER`, `ALLTOALL` or `BROADCAST`, perhaps with `_EP` or `_DP_EP`, which name the group.
-//! [`policy`](super::policy) says what runs under which policy, and among which ranks.
+//! The policy says what is run, and among which ranks. The table of policies is below.
 //!
 //! | in a file | here |
 //! |---|---|
 //! | `pp_comm` with or without a colon | read |
 //! | `model_parallel_NPU_group: 0`, or no such key | all ranks of a stage, as in SimAI |
 //! | `ep`, `pp`, `vpp`, `ga` and `model_parallel_NPU_group` under a policy that does not read them | refused, except 1 |
-//! | `vpp`, which SimAI reads and does not use | read; the interleaving is an option of the reader |
+//! | `vpp`, which SimAI reads and does not use | read, and changes nothing: `model.virtual_stages` sets the interleaving |
 //! | `checkpoints: k a b ...`, rows whose input is kept | read as in ASTRA-sim. SimAI reads `a` k times |
 //! | `checkpoint_initiates: k x y ...`, rows before whose backward pass the rows from the checkpoint on are run again | the same. SimAI takes them for checkpoints, and runs nothing again |
 //! | a row to run again from that is not in the file, or beyond the next such row, where ASTRA-sim loses its place | refused |
