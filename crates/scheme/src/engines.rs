@@ -115,6 +115,15 @@ impl<'a, A, B> Boxed<'a, A, B> {
     }
 }
 
+/// Finds out whether an extension is known.
+pub(crate) struct Known;
+
+impl ExtensionVisitor for Known {
+    type Out = ();
+
+    fn extension<E: Extension>(self) {}
+}
+
 impl<A: AssignmentPart, B: BackpressurePart<A::Queues>> ExtensionVisitor for Boxed<'_, A, B> {
     type Out = Box<dyn Any>;
 

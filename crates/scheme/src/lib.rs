@@ -33,15 +33,16 @@ pub use backwater_schemes::{Host, Stated, Switch as SwitchTable};
 pub use backwater_transport as transport;
 pub use backwater_types as types;
 
-use crate::engines::{Boxed, any_control, any_transport, compiled_control, compiled_transport};
+use crate::engines::{Boxed, Known, any_control, any_transport, compiled_control, compiled_transport};
 use crate::parts::{AssignmentPart, BackpressurePart, ControlPart, TransportPart};
 use backwater_dataplane::Pauses;
 use backwater_engines_any::engines::{Compiling, Shared};
 use backwater_engines_any::mine::MineEngines;
 use backwater_schemes::mine::{MineScheme, Part};
 use backwater_schemes::mine_planes::MineProduct;
-use backwater_schemes::visit_extension;
+use backwater_schemes::{ExtensionVisitor, visit_extension};
 use backwater_transport::ClosedForm;
+use std::any::TypeId;
 
 /// A scheme of your own: its preset, its parts and its engines.
 pub struct Scheme {
@@ -100,12 +101,31 @@ impl Scheme {
         self.products.push(MineProduct {
             assignment: A::NAME,
             backpressure: B::NAME,
+            carries: |extension| visit_extension(extension, Known).is_some(),
             boxed: |extension, shape, table| {
                 let known = visit_extension(extension, Boxed::<A, B>::new(shape, table));
-                known.expect("switches of your own carry the metadata of the registry")
+                known.expect("it carries the metadata of the registry")
             },
         });
         self
+    }
+
+    /// Adds the switch of `A` and `B` as [`Scheme::switch`] does, also for packets with the metadata of `C`. A control
+    /// that carries metadata of its own needs it.
+    pub fn switch_for<C, A, B>(self) -> Scheme
+    where
+        C: ControlPart,
+        A: AssignmentPart,
+        B: BackpressurePart<A::Queues>,
+    {
+        let mut scheme = self.switch::<A, B>();
+        scheme.products.push(MineProduct {
+            assignment: A::NAME,
+            backpressure: B::NAME,
+            carries: |extension| extension == TypeId::of::<C::Extension>(),
+            boxed: |_, shape, table| Boxed::<A, B>::new(shape, table).extension::<C::Extension>(),
+        });
+        scheme
     }
 
     /// Compiles an engine for senders under control `C` and switches of `A` and `B`. It has no dynamic dispatch, and so

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -98,6 +98,7 @@ pub struct Part {
     check: fn(&Held) -> Result<(), OutOfRange>,
     schema: fn() -> Json,
     states: States,
+    extension: Option<TypeId>,
 }
 
 /// Properties that a part states, from its parameters.
@@ -142,6 +143,7 @@ impl Part {
             check: |held| held.typed::<P>().check(),
             schema: || schemars::schema_for!(P).to_value(),
             states,
+            extension: None,
         }
     }
 
@@ -151,7 +153,8 @@ impl Part {
         C::Params: Parameters,
     {
         let stated = |held: &Held| -> Box<dyn Stated> { Box::new(Of::<C>(held.typed::<C::Params>().clone())) };
-        Part::new::<C::Params>(name, about, Role::Transport, States::Transport(stated))
+        let part = Part::new::<C::Params>(name, about, Role::Transport, States::Transport(stated));
+        Part { extension: Some(TypeId::of::<C::Extension>()), ..part }
     }
 
     /// Another transport.
@@ -168,6 +171,11 @@ impl Part {
     /// A queue assignment.
     pub fn assignment<P: Parameters>(name: &'static str, about: &'static str) -> Part {
         Part::new::<P>(name, about, Role::Assignment, States::Nothing)
+    }
+
+    /// Type of what packets of a congestion control carry beside their headers.
+    pub fn extension(&self) -> Option<TypeId> {
+        self.extension
     }
 
     /// Name of its table: without the prefix.

@@ -29,14 +29,27 @@ pub struct MineProduct {
     pub assignment: &'static str,
     /// Value of `switch.backpressure`.
     pub backpressure: &'static str,
-    /// Builds the switch for packets with this extension, as an [`AnySwitch`](crate::AnySwitch).
+    /// Whether it is compiled for packets with this extension.
+    pub carries: fn(extension: TypeId) -> bool,
+    /// Builds the switch for packets with an extension that it carries, as an [`AnySwitch`](crate::AnySwitch).
     pub boxed: fn(extension: TypeId, shape: &Shape, table: &Table) -> Box<dyn Any>,
 }
 
-/// Product of a table, if it is one that was added.
-pub(crate) fn product(table: &Table) -> Option<&'static MineProduct> {
+/// Products of a table, if it is of those that were added.
+fn of(table: &Table) -> impl Iterator<Item = &'static MineProduct> {
     let [assignment, backpressure] = [word(&table.assignment), word(&table.backpressure)];
-    products().iter().find(|product| product.assignment == assignment && product.backpressure == backpressure)
+    products().iter().filter(move |product| product.assignment == assignment && product.backpressure == backpressure)
+}
+
+/// Product of a table for packets with `extension`, if one was added.
+pub(crate) fn product(table: &Table, extension: TypeId) -> Option<&'static MineProduct> {
+    of(table).find(|product| (product.carries)(extension))
+}
+
+/// Whether the switch of a table can be built for packets with `extension`: all of the registry can, and of those that
+/// were added those that carry it.
+pub fn builds(table: &Table, extension: TypeId) -> bool {
+    of(table).next().is_none() || product(table, extension).is_some()
 }
 
 /// Assignment and backpressure of every product that was added.

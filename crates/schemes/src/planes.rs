@@ -208,7 +208,7 @@ impl Product {
 /// # Panics
 /// On products that the scenario reader refuses.
 pub fn boxed<E: Extension>(memory: Memory, shape: &Shape, table: &Table) -> AnySwitch<E> {
-    if let Some(product) = mine_planes::product(table) {
+    if let Some(product) = mine_planes::product(table, TypeId::of::<E>()) {
         let made = (product.boxed)(TypeId::of::<E>(), shape, table);
         return *made.downcast().expect("a product is built for the extension that is asked for");
     }

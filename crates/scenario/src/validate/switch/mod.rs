@@ -10,6 +10,7 @@ mod pfc;
 
 use std::collections::BTreeSet;
 
+use backwater_schemes::mine_planes;
 use backwater_schemes::planes::accepted;
 use backwater_types::{Bytes, Duration, Ranges, TIMER_MAX};
 
@@ -125,7 +126,7 @@ fn check_combination(part: &Part) -> Result<(), Error> {
     let switch = part.switch;
     let refuse = |problem: &str| Err(part.wrong("backpressure", problem));
     match (switch.assignment, switch.grain()) {
-        _ if accepted().any(|one| one == (switch.assignment, switch.backpressure)) => Ok(()),
+        _ if accepted().any(|one| one == (switch.assignment, switch.backpressure)) => check_metadata(part),
         (Assignment::PerFlow, Grain::Queue) => refuse(
             "not with assignment = \"per-flow\": BFC's frames name queues by number, and per-flow queues have none; \
              expected assignment = \"dynamic\", \"stochastic\" or \"single\", or backpressure = \"none\" or \"per-flow\"",
@@ -168,6 +169,20 @@ fn check_combination(part: &Part) -> Result<(), Error> {
     part.need(switch.grain().is_fine() || switch.when_paused == WhenPaused::Hold, "when_paused", || {
         "this scheme pauses no single queue; expected \"hold\", or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
             .into()
+    })
+}
+
+/// Checks that a switch of the user's own is compiled for what packets carry.
+fn check_metadata(part: &Part) -> Result<(), Error> {
+    let transport = part.doc.scenario.host.transport;
+    let Transport::Mine(mine) = transport else { return Ok(()) };
+    let built = mine.part().extension().is_none_or(|extension| mine_planes::builds(part.switch, extension));
+    part.need(built, "backpressure", || {
+        format!(
+            "packets of host.transport = {} carry metadata of its own, for which this switch is not compiled; expected \
+             `.switch_for` of this control in the scheme that has the switch",
+            word(&transport)
+        )
     })
 }
 
