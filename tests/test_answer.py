@@ -116,6 +116,12 @@ def test_the_same_value_of_one_seed_is_no_multiple() -> None:
     ]
 
 
+def test_a_multiple_of_one_is_told_as_a_difference() -> None:
+    values: dict[str, Value] = {"BFC": 200.49, "HPCC": 202.3, "DCTCP": 200.51}
+    assert answer.sentences(page(values))[1:3] == ["DCTCP is less than 0.1 % higher.", "HPCC is 1.01 times as high."]
+    assert answer.sentences(page({**values, "HPCC": 200.5}))[1] == "HPCC and DCTCP are less than 0.1 % higher."
+
+
 def test_what_is_left_out_cannot_win() -> None:
     data = page({"BFC": 19.5, "HPCC": 1.0})
     data["runs"][1]["left_out"] = True

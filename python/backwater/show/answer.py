@@ -21,6 +21,7 @@ from backwater.scenario.claims import Figure, Leaf
 from backwater.show.page import BOUNDS, Binned, PageData, RunData
 
 STATISTIC: Final = "p99"
+PLURAL = {"is": "are", "takes": "take"}
 NAMED = 4
 """Variants that are named one by one; others are counted."""
 UNFINISHED = 0.01
@@ -179,15 +180,20 @@ def equals(best: Entry, equal: Sequence[Entry]) -> list[str]:
 
 def multiples(best: Entry, worse: Sequence[Entry], verb: str = "is", how: str = "high") -> list[str]:
     """`HPCC is 6.9 times as high, DCTCP 8.1 times.`"""
-    if not worse or best.known <= 0:
+    if best.known <= 0:
         return []
+    near = [entry for entry in worse if times(entry, best) == "1"]
+    told = [f"{both(names(near))} {verb if len(near) == 1 else PLURAL[verb]} less than 0.1 % {how}er."] if near else []
+    worse = [entry for entry in worse if entry not in near]
+    if not worse:
+        return told
     shown, rest = (list(worse), []) if len(worse) <= NAMED + 1 else (list(worse[:NAMED]), list(worse[NAMED:]))
     first, *others = [f"{times(entry, best)} times" for entry in shown]
     parts = [f"{shown[0].name} {verb} {first} as {how}"]
     parts += [f"{entry.name} {much}" for entry, much in zip(shown[1:], others, strict=True)]
     if rest:
         parts.append(f"{len(rest)} others {times(rest[0], best)} to {times(rest[-1], best)} times")
-    return [f"{both(parts)}."]
+    return [*told, f"{both(parts)}."]
 
 
 def times(entry: Entry, best: Entry) -> str:

@@ -54,7 +54,8 @@ const dotColumn = (rows, { label, better, reference, values }, title, box) => {
   if (better) nodes.push(svgEl("text", { x: left, y: box.top + 14 + 17 * title.length, fill: soft }, BETTER[better]));
   const line = (x1, y1, x2, y2, stroke, more = {}) => svgEl("line", { x1, y1, x2, y2, stroke, ...more });
   if (!scale) return [...nodes, svgEl("text", { x: left, y: top + 16, fill: soft }, "no numbers")];
-  for (const tick of scale.ticks) nodes.push(line(scale.at(tick), top, scale.at(tick), bottom, rule), svgEl("text", { x: scale.at(tick), y: bottom + 16, fill: soft, "text-anchor": "middle", "font-size": 11.5 }, brief(tick)));
+  const digits = digitsOf(scale.ticks);
+  for (const tick of scale.ticks) nodes.push(line(scale.at(tick), top, scale.at(tick), bottom, rule), svgEl("text", { x: scale.at(tick), y: bottom + 16, fill: soft, "text-anchor": "middle", "font-size": 11.5 }, brief(tick, digits)));
   nodes.push(line(left, bottom, right, bottom, rule));
   if (reference) nodes.push(line(scale.at(reference.value), top - 2, scale.at(reference.value), bottom, soft, { "stroke-dasharray": "3 3" }));
   rows.forEach(({ name, index, faint }, i) => {
@@ -72,10 +73,10 @@ const dotColumn = (rows, { label, better, reference, values }, title, box) => {
       nodes.push(line(low.at, y, high.at, y, tint, { "stroke-width": 1.6 }));
       for (const end of [low, high]) if (!end.cut) nodes.push(line(end.at, y - 4, end.at, y + 4, tint, { "stroke-width": 1.6 }));
     }
-    const words = `${name}: ${brief(value)}${bounds ? ` (${bounds.map((v) => brief(v)).join(" to ")})` : ""}${published.length ? `; published ${published.map((v) => brief(v)).join(" to ")}` : ""}`;
+    const words = `${name}: ${brief(value, digits)}${bounds ? ` (${bounds.map((v) => brief(v, digits)).join(" to ")})` : ""}${published.length ? `; published ${published.map((v) => brief(v, digits)).join(" to ")}` : ""}`;
     nodes.push(
       svgEl("circle", { class: "dot", cx: x, cy: y, r: 5, fill: faint ? style("--paper") : tint, stroke: tint, "stroke-width": 2 }, svgEl("title", {}, `${label}, ${words}`)),
-      svgEl("text", { x: right + 10, y: y + 4, fill: ink }, brief(value), svgEl("title", {}, words)));
+      svgEl("text", { x: right + 10, y: y + 4, fill: ink }, brief(value, digits), svgEl("title", {}, words)));
   });
   return nodes;
 };
@@ -96,6 +97,8 @@ const dotScale = (all, reference, left, right) => {
   const clip = (v) => (log && v <= 0) || f(v) < from ? { at: left, cut: true } : f(v) > to ? { at: right, cut: true } : { at: at(v), cut: false };
   return { at, clip, ticks: log ? logTicks(back(from), back(to)) : linearTicks(from, to) };
 };
+// Digits by which all ticks differ: three, or more on an axis that is short and far from 0.
+const digitsOf = (ticks) => [3, 4, 5, 6, 7].find((digits) => new Set(ticks.map((tick) => brief(tick, digits))).size === ticks.length) ?? 8;
 const logTicks = (low, high) => {
   const decades = [];
   for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++) decades.push(10 ** e);

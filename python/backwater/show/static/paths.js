@@ -172,7 +172,7 @@ const unpackPath = (buffer) => {
 // Time from left to right, ranks on the path from top to bottom. `ends` of the node is where the time axis begins and ends.
 const pathSvg = ({ path, pieces, tint, mostly, picked }, width) => {
   const [ink, soft, rule] = ["--ink", "--soft", "--rule"].map(style), { ranks, time } = path;
-  const gap = ranks.length <= 24 ? 18 : Math.max(432 / ranks.length, 0.4), left = 16 + CHARACTER * Math.max(4, String(ranks.at(-1)).length), right = width - 10;
+  const gap = ranks.length <= 24 ? 18 : Math.max(432 / ranks.length, 0.4), left = 16 + CHARACTER * Math.max(4, String(ranks.at(-1)).length), right = width - 22;
   const top = 26, bottom = top + gap * ranks.length, height = bottom + 40;
   const x = (t) => left + (t / time) * (right - left), y = (row) => top + (row + 0.5) * gap;
   const every = Math.max(1, Math.ceil(14 / gap)), crowded = pieces.length > 500, thick = Math.max(1.5, Math.min(7, gap * 0.6)), thin = crowded ? 1.2 : 2;

@@ -30,7 +30,7 @@ const winnersSvg = ({ label, rows }, width) => {
   const line = (x1, y1, x2, y2, stroke, more = {}) => svgEl("line", { x1, y1, x2, y2, stroke, ...more });
   const scale = dotScale(runs.filter((run) => run.value !== null).map((run) => ({ value: run.value, bounds: boundsOf(run), published: [] })), null, left, right);
   const nodes = scale ? scale.ticks.flatMap((tick) => [line(scale.at(tick), 0, scale.at(tick), bottom, rule),
-    text(scale.at(tick), bottom + 16, brief(tick), { fill: soft, "text-anchor": "middle", "font-size": 11.5 })]) : [];
+    text(scale.at(tick), bottom + 16, brief(tick, digitsOf(scale.ticks)), { fill: soft, "text-anchor": "middle", "font-size": 11.5 })]) : [];
   rows.forEach(({ point, runs: here }, i) => {
     const y = 6 + i * row + row / 2;
     if (i > 0) nodes.push(line(0, y - row / 2, width, y - row / 2, rule));
