@@ -179,7 +179,7 @@ fn check_metadata(part: &Part) -> Result<(), Error> {
     let built = mine.part().extension().is_none_or(|extension| mine_planes::builds(part.switch, extension));
     part.need(built, "backpressure", || {
         format!(
-            "packets of host.transport = {} carry metadata of its own, for which this switch is not compiled; expected \
+            "packets of host.transport = {} carry metadata that this switch is not compiled for; expected \
              `.switch_for` of this control in the scheme that has the switch",
             word(&transport)
         )
