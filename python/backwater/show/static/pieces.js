@@ -22,7 +22,9 @@ const whole = (n) => (n === null || n === undefined ? "–" : Math.round(n).toLo
 const brief = (n, digits = 3) => {
   if (n === null || n === undefined || Number.isNaN(n)) return "–";
   if (n === 0) return "0";
-  return Math.abs(n) >= 1000 ? Math.round(n).toLocaleString("en-US") : String(Number(n.toPrecision(digits)));
+  // From 1,000 on whole numbers, unless more digits are asked for.
+  const decimals = Math.max(0, digits - String(Math.trunc(Math.abs(n))).length);
+  return Math.abs(n) >= 1000 ? n.toLocaleString("en-US", { maximumFractionDigits: decimals }) : String(Number(n.toPrecision(digits)));
 };
 const fixed = (n) => (n === null || n === undefined ? "–" : n.toFixed(2));
 const scaled = (units) => (n, digits = 3) => {
