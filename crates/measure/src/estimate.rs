@@ -17,7 +17,7 @@ const DRAWN: usize = 200_000;
 /// equal share of every link that it uses, and sends at the smallest of these shares.
 ///
 /// A run ends when all counted flows have finished. That is not known before, so the estimate counts the whole cooldown,
-/// and jobs to their end on a network that is never full. It knows no retransmissions.
+/// of which a run may need a part. It counts jobs to their end on a network that is never full, and no retransmissions.
 ///
 /// Memory is a fit to runs of 10 flows to 10 million. The simulation takes 5 MB, 100 KB per switch, 600 bytes per queue of
 /// its ports and 80 bytes per flow. Writing the tables takes 12 MB, 365 bytes per flow and 170 bytes per sample of a
