@@ -110,8 +110,8 @@ def speed_texts(data: dict[str, Any]) -> dict[Path, str]:
     least, most = ({n: rows[scenario, "bfc", n] for n in (1, 2)} for scenario in ("google-incast", "facebook"))
     spans = [f"{least[n]['packet_hops_per_s'] / 1e6:.0f} to {most[n]['packet_hops_per_s'] / 1e6:.0f}" for n in (1, 2)]
     sentence = (
-        f"On two cores of an AMD EPYC and under BFC, Backwater simulates {spans[0]} million packet-hops a second with one "
-        f"thread and {spans[1]} million with two, in {most[2]['peak_rss_mb']} to {least[2]['peak_rss_mb']} MB."
+        f"On two cores of an AMD EPYC and under BFC, Backwater simulates {spans[0]} million packet-hops a second with "
+        f"one thread and {spans[1]} million with two, in {most[2]['peak_rss_mb']} to {least[2]['peak_rss_mb']} MB."
     )
     return {ROOT / "docs/performance.md": "\n".join(lines), ROOT / "README.md": textwrap.fill(sentence, 120)}
 
