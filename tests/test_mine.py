@@ -282,6 +282,32 @@ def test_a_crate_that_is_none_is_refused(tmp_path: Path) -> None:
         building.checked(crate)
 
 
+def test_a_scheme_that_was_moved_is_not_dropped_in_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was built before is built again. If it is elsewhere now, its new place has to be named."""
+    monkeypatch.setenv(module.VARIABLE, str(tmp_path / "built"))
+    monkeypatch.setattr(building, "engine_at", lambda asked: tmp_path)
+    asked: list[list[str]] = []
+
+    def compiled(root: Path, crates: list[Path], *words: str) -> None:
+        asked.append([path.name for path in crates])
+        raise building.CompilerError
+
+    monkeypatch.setattr(building, "cargo", compiled)
+    before, other = (starting.start(tmp_path / name, "rate").path for name in ("before", "other"))
+    (tmp_path / "built").mkdir()
+    (tmp_path / "built" / module.BUILT).write_text(json.dumps({"schemes": [str(before)]}))
+    moved = tmp_path / "elsewhere" / "before"
+    moved.parent.mkdir()
+    before.rename(moved)
+    with pytest.raises(InputError, match=r"/before: is gone, and mine/before was built from it: .* --only"):
+        building.build([other])
+    assert not asked
+    for crates, only in (([moved, other], False), ([other], True)):
+        with pytest.raises(building.CompilerError):
+            building.build(crates, only=only)
+    assert asked == [["before", "other"], ["other"]]
+
+
 def test_an_engine_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"--engine .*: expected a checkout of Backwater"):
         building.engine_at(tmp_path)

@@ -64,7 +64,8 @@ def build(crates: list[Path], *, only: bool = False, engine: Path | None = None)
     """Builds the simulator with the schemes of `crates`, and of those that it has already unless `only`.
 
     # Errors
-    `InputError` if a directory has no scheme, or a scheme's preset is wrong; `CompilerError` if one does not compile.
+    `InputError` if a directory has no scheme, if one that was built before is gone, or if a scheme's preset is wrong;
+    `CompilerError` if one does not compile.
     """
     directory = module.place()
     if directory is None:
@@ -72,7 +73,7 @@ def build(crates: list[Path], *, only: bool = False, engine: Path | None = None)
     root = engine_at(engine)
     wanted = {crate.resolve().name: checked(crate) for crate in crates}
     if not only:
-        wanted = {**{path.name: path for path in known(directory) if path.is_dir()}, **wanted}
+        wanted = {**{path.name: still_there(path) for path in known(directory) if path.name not in wanted}, **wanted}
     cargo(root, list(wanted.values()), "rustc", "--release", "--lib", "--", "-C", "strip=symbols")
     made = root / "target" / "release" / library()
     with disk.errors(directory):
@@ -117,6 +118,16 @@ def checked(crate: Path) -> Path:
     if wrong:
         raise InputError(f"{preset}: preset.{wrong[0]}: missing: expected a text in the table [preset]")
     return path
+
+
+def still_there(crate: Path) -> Path:
+    """Returns the directory of a crate that was built before, if there still is one."""
+    if not crate.is_dir():
+        raise InputError(
+            f"{crate}: is gone, and mine/{crate.name} was built from it: name the directory where it is now, or use "
+            "--only to build nothing but the schemes that you name"
+        )
+    return checked(crate)
 
 
 def known(directory: Path) -> list[Path]:
