@@ -29,21 +29,11 @@ pub struct Unmatched {
 impl fmt::Display for Unmatched {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Unmatched { from, to, tag, sent, received } = self;
-        let times = |n: u64| match n {
-            0 => "never".to_string(),
-            1 => "once".to_string(),
-            n => format!("{n} times"),
-        };
-        match (*from, *tag) {
-            (ANY, _) => write!(f, "rank {to} has {received} receives, and {sent} messages are sent to it")?,
-            (from, tag) => write!(
-                f,
-                "rank {from} sends to rank {to} with tag {tag} {}, and rank {to} receives that {}",
-                times(*sent),
-                times(*received)
-            )?,
+        match *from {
+            ANY => write!(f, "messages to rank {to}")?,
+            from => write!(f, "messages from rank {from} to rank {to} with tag {tag}")?,
         }
-        write!(f, ": expected a receive for each send")
+        write!(f, ": sends {sent}, receives {received}; expected a receive for each send")
     }
 }
 
@@ -144,17 +134,17 @@ mod tests {
         let (send, recv) = (|to, tag| Op::send(to, 8, tag), Op::recv);
         check([&[send(1, 7), send(1, 7), send(2, 1)], &[recv(0, 7), recv(0, 7)], &[recv(ANY, 1)]]).expect("matched");
         let said = check([&[send(1, 7), send(1, 7)], &[recv(0, 7), recv(0, 8)], &[]]).expect_err("other tags");
-        let expected = "rank 0 sends to rank 1 with tag 7 2 times, and rank 1 receives that once: \
+        let expected = "messages from rank 0 to rank 1 with tag 7: sends 2, receives 1; \
                         expected a receive for each send";
         assert_eq!(said, expected);
         let said = check([&[], &[recv(2, 7)], &[]]).expect_err("never sent");
-        assert!(said.starts_with("rank 2 sends to rank 1 with tag 7 never"), "{said}");
+        assert!(said.starts_with("messages from rank 2 to rank 1 with tag 7: sends 0, receives 1;"), "{said}");
         let said = check([&[send(2, 7)], &[send(2, 7)], &[recv(ANY, ANY)]]).expect_err("two sends");
-        assert!(said.starts_with("rank 2 has 1 receives, and 2 messages are sent to it"), "{said}");
+        assert!(said.starts_with("messages to rank 2: sends 2, receives 1;"), "{said}");
         let said = check([&[send(1, 9)], &[recv(ANY, 0)], &[]]).expect_err("another tag");
-        assert!(said.starts_with("rank 0 sends to rank 1 with tag 9 once, and rank 1 receives that never"), "{said}");
+        assert!(said.starts_with("messages from rank 0 to rank 1 with tag 9: sends 1, receives 0;"), "{said}");
         check([&[send(1, 9)], &[recv(ANY, 9), recv(2, ANY)], &[send(1, 3)]]).expect("each has a receive");
         let said = check([&[send(1, 9)], &[recv(ANY, 9), recv(2, 4)], &[send(1, 9)]]).expect_err("nobody sends 4");
-        assert!(said.starts_with("rank 2 sends to rank 1 with tag 4 never, and rank 1 receives that once"), "{said}");
+        assert!(said.starts_with("messages from rank 2 to rank 1 with tag 4: sends 0, receives 1;"), "{said}");
     }
 }

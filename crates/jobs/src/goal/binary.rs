@@ -497,13 +497,13 @@ mod tests {
     fn messages_that_do_not_match_are_named_by_byte() {
         let said = refusal(|bytes| bytes[75] = 4);
         assert!(
-            said.starts_with("b: byte 152: rank 0 sends to rank 1 with tag 3 never, and rank 1 receives that once"),
+            said.starts_with("b: byte 152: messages from rank 0 to rank 1 with tag 3: sends 0, receives 1;"),
             "{said}"
         );
         let said = refusal(|bytes| {
             bytes[62] = CALC;
             bytes[157..161].fill(255);
         });
-        assert!(said.starts_with("b: byte 152: rank 1 has 1 receives, and 0 messages are sent to it"), "{said}");
+        assert!(said.starts_with("b: byte 152: messages to rank 1: sends 0, receives 1;"), "{said}");
     }
 }
