@@ -163,6 +163,19 @@ def test_a_single_run_says_its_facts(smoke: Any) -> None:
     assert finished.startswith(f"{flows['finished']:,} of {flows['counted']:,} counted flows finished, and ")
 
 
+def test_runs_of_which_the_same_is_true_share_a_sentence() -> None:
+    def run(name: str, finished: int, dropped: int) -> Any:
+        summary = {"flows": {"counted": 9, "finished": finished}, "drops": {"buffer": dropped}}
+        return {"shown": name, "summary": summary}
+
+    one, other, third = run("BFC", 9, 0), run("HPCC", 9, 0), run("DCTCP", 8, 1)
+    assert answer.facts_of_each([one, third, other]) == [
+        "BFC and HPCC: 9 of 9 counted flows finished, and no packet was dropped.",
+        "DCTCP: 8 of 9 counted flows finished, and 1 packet was dropped.",
+    ]
+    assert answer.facts_of_each([one] * 5 + [third])[0].startswith("5 runs: 9 of 9 ")
+
+
 MADE_UP: dict[str, dict[str, Value]] = {
     "clear winner": {"Ideal-FQ": (3.6, 3.4, 4.0), "BFC": (19.5, 13.0, 31.4), "DCTCP": (158.0, 140.0, 180.0)},
     "tie within intervals": {"Ideal-FQ": (3.6, 3.4, 4.0), "BFC": (20.0, 13.0, 31.0), "DCTCP": (21.0, 15.0, 30.0)},

@@ -124,7 +124,7 @@ def sentences(data: PageData) -> list[str]:
         slow = one_run(found) if found and found.flow_class not in collective_classes(simulated) else []
         return [*slow, facts(simulated[0])]
     if found is None or found.flow_class in collective_classes(simulated):
-        return [facts(run, named=True) for run in simulated[:NAMED]]
+        return facts_of_each(simulated)
     points = found.points
     if len(points) == 1:
         return verdict(found.what, found.entries)
@@ -136,12 +136,20 @@ def one_run(found: Measurement) -> list[str]:
     return [] if entry.value is None else [f"The {found.what} is {entry.told()}."]
 
 
-def facts(run: RunData, *, named: bool = False) -> str:
+def facts_of_each(runs: Sequence[RunData]) -> list[str]:
+    """As `facts`, with the names of the runs, or how many they are. Runs of which the same is true share a sentence."""
+    named: dict[str, list[str]] = {}
+    for run in runs:
+        named.setdefault(facts(run), []).append(run["shown"])
+    told = [(both(shown) if len(shown) <= NAMED else f"{len(shown)} runs", said) for said, shown in named.items()]
+    return [f"{who}: {said}" for who, said in told[:NAMED]]
+
+
+def facts(run: RunData) -> str:
     """How many flows finished and how many packets were lost."""
     flows, packets = run["summary"]["flows"], lost(run["summary"])
     dropped = "no packet was" if packets == 0 else f"{some(packets, 'packet')} {'was' if packets == 1 else 'were'}"
-    who = f"{run['shown']}: " if named else ""
-    return f"{who}{flows['finished']:,} of {some(flows['counted'], 'counted flow')} finished, and {dropped} dropped."
+    return f"{flows['finished']:,} of {some(flows['counted'], 'counted flow')} finished, and {dropped} dropped."
 
 
 def verdict(what: str, entries: Sequence[Entry], at: str = "") -> list[str]:
