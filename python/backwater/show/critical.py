@@ -68,13 +68,12 @@ def told(path: CriticalPath) -> str:
     crosses = sum(step.span_ps for step in path.steps if step.kind in CROSSES)
     computes = sum(step.span_ps for step in path.steps if step.kind == "compute")
     messages = sum(step.kind == "message" for step in path.steps)
-    shares = [f"{tenths(crosses / (path.span_ps or 1))} {some(messages, 'message')}"]
-    shares += [f"{tenths(computes / (path.span_ps or 1))} computations"] if computes else []
     turns = sum(step.span_ps for step in path.steps if step.kind == "queue-pair")
-    shares += [f"{tenths(turns / path.span_ps)} earlier messages of queue pairs"] if turns else []
     rest = path.span_ps - crosses - computes - turns
-    shares += [f"{tenths(rest / path.span_ps)} hosts and acknowledgements"] if rest else []
-    return f"Iteration {path.iteration} of {path.job} took {us(path.span_ps)}. Its critical path: {'; '.join(shares)}."
+    others = {"computations": computes, "earlier messages of queue pairs": turns, "hosts and acknowledgements": rest}
+    parts = {some(messages, "message"): crosses, **{what: ps for what, ps in others.items() if ps}}
+    shares = ", ".join(f"{what} ({tenths(ps / (path.span_ps or 1))})" for what, ps in parts.items())
+    return f"Iteration {path.iteration} of {path.job} took {us(path.span_ps)}. Its critical path: {shares}."
 
 
 def lines(path: CriticalPath, worst: int) -> list[str | Table]:
