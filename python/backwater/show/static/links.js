@@ -24,7 +24,7 @@ const hotLinks = () => {
   };
   draw();
   const choose = (key) => (value) => { set("links", key, value); draw(); };
-  return section("links", "Hot links", { note: `The top ${LINKS} of ${first.seeds ? "all links and seeds" : "all links"}, one direction each. Utilisation is a share of ${timeCounted(known)}.${anyPaused ? " Pause time is a share of the whole run. The node at the far end of a link pauses it." : ""}${known.some((run) => run.hot.some((row) => row.bfc > 0)) ? " Queues paused are the mean number at a time." : ""}` },
+  return section("links", "Hot links", { note: `The top ${LINKS} of ${first.seeds ? "all links and seeds" : "all links"}, one direction each. Utilisation is counted ${whenCounted(known)}${anyPaused ? ", and pause time over the whole run" : ""}.${anyPaused ? " The node at the far end of a link pauses it." : ""}${known.some((run) => run.hot.some((row) => row.bfc > 0)) ? " Queues paused are the mean number at a time." : ""}` },
     el("div", { class: "controls" },
       known.length > 1 ? select("Run", known.map((run) => [nameOf(run), nameOf(run)]), state.run, choose("run")) : null,
       anyPaused ? choice("Order by", Object.entries(orders).map(([id, [name]]) => [id, name]), state.order, choose("order")) : null),

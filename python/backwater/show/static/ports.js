@@ -24,12 +24,12 @@ const pauses = () => {
         { name: "BFC queues paused" }, { name: "BFC pauses" }, { name: "BFC resumes" }, { name: "BFC bitmaps" }], rows, "Pauses by kind of port")));
 };
 
-// The time that utilisation is counted over. A job may end before it, or go on after it.
-const timeCounted = (list) => {
+// When utilisation is counted. A job may end before that, or go on after it.
+const whenCounted = (list) => {
   const times = unique(list.map(({ config }) => ["run.warmup", "run.duration", "run.cooldown"].map((key) => config[key] ?? "").join("|")));
   const [from, until, cooldown] = times.length === 1 ? times[0].split("|") : [];
-  if (!from || !until) return "the time in which flows count";
-  return `the time from ${from} to ${until}${cooldown ? `, without the last ${cooldown}` : ""}`;
+  if (!from || !until) return "while flows count";
+  return `from ${from} to ${until}${cooldown ? ` less a cooldown of ${cooldown}` : ""}`;
 };
 
 const utilisation = () => {
@@ -42,7 +42,7 @@ const utilisation = () => {
     { show: [swatch(lineOf(run)), nameOf(run)] }, row.ports, whole(row.number), percent(row.utilisation_mean), percent(row.utilisation_max)]));
   const core = runs.some((run) => run.summary.core_utilisation !== null);
   const use = (run) => (core ? run.summary.core_utilisation : Math.max(...run.ports.map((row) => row.utilisation_max)));
-  return section("utilisation", "Utilisation", { note: `Share of ${timeCounted(drawn(runs))} in which ${core ? "core links carried frames, all of them together" : "the busiest link carried frames"}.` },
+  return section("utilisation", "Utilisation", { note: `Share of the time that ${core ? "core links carried frames, all of them together" : "the busiest link carried frames"}. It is counted ${whenCounted(drawn(runs))}.` },
     el("div", {}, bars(drawn(runs).map((run) => ({ name: nameOf(run), index: lineOf(run), value: use(run) ?? 0 })), tenths, 1)),
     el("details", {}, el("summary", {}, "Load asked and realised, and links by kind"),
       table([{ name: "run", text: true }, { name: "flows", text: true }, { name: "asked" }, { name: "realised" }, { name: "standard error" }, { name: "offered" }, { name: "goodput" }], loads, "Load"),
