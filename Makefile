@@ -54,7 +54,7 @@ WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 SCRATCH := $(shell if [ -w /dev/shm ] && [ "$$(df -Pk /dev/shm | awk 'END { print $$4 }')" -gt 4000000 ]; then echo /dev/shm; else echo $${TMPDIR:-/tmp}; fi)
 PYTEST := place=$$(mktemp -d $(SCRATCH)/bw-XXXXXX) && trap 'rm -rf '$$place EXIT && chmod a+x $$place && TMPDIR=$$place BACKWATER_SCHEMES= $(BIN)/pytest --basetemp=$$place/t $(WORKERS)
 
-.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long test-oldest test-slurm fuzz bench bench-costs bench-lab bench-page lint lint-rust lint-python tools audit sbom format docs figures rustdoc api formats results lock wheel clean
+.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long test-oldest test-slurm fuzz bench bench-costs bench-lab bench-peer bench-page lint lint-rust lint-python tools audit sbom format docs figures rustdoc api formats results lock wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -116,6 +116,9 @@ bench-costs: setup ## instructions, cache misses and mispredicted branches of a 
 
 bench-lab: ## frames per second of the lab beside a copy loop, into target/bench-lab.json; as root, or where users may make namespaces
 	cargo run --release --locked -p backwater-lab --bin bench_lab -- --out target/bench-lab.json
+
+bench-peer: setup ## DCTCP over TCP in ns-3 and here, into docs/ns3.md; needs g++ and Debian's libns3-dev 3.37; a quarter of an hour
+	$(BIN)/python tools/ns3_peer.py target/ns3
 
 bench-page: setup ## how long a large page takes to answer clicks, in a headless Chromium
 	$(BIN)/python tests/bench_page.py

@@ -12,6 +12,7 @@ import pytest
 
 import chromium
 import figures
+import ns3_peer
 from conftest import ROOT
 
 OFFLINE = """
@@ -109,6 +110,12 @@ def test_charts_are_what_their_data_draw(tmp_path: Path) -> None:
     data = json.loads((figures.PLACE / "speed.json").read_text())
     for document, text in figures.speed_texts(data).items():
         assert figures.between_marks(document.read_text(), text) == document.read_text(), document
+
+
+def test_the_page_beside_ns3_has_what_was_measured() -> None:
+    data = json.loads((figures.PLACE / "ns3.json").read_text())
+    page = ns3_peer.PAGE.read_text()
+    assert ns3_peer.page_of(page, data["rounds"], data["rows"]) == page
 
 
 def test_the_median_of_rounds_is_shown(tmp_path: Path) -> None:

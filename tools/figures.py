@@ -2,7 +2,7 @@
 
 python tools/figures.py run DIR        runs the experiments into DIR: data of a chart, pictures of the gallery
 python tools/figures.py speed FILE...  takes the data of the speed chart from what `make bench` wrote
-python tools/figures.py draw           draws both charts from their data, and writes speeds into the documents
+python tools/figures.py draw           draws all charts from their data, and writes speeds into the documents
 
 Data and charts are in `docs/assets/figures` and are committed. The same data give the same bytes.
 """
@@ -185,7 +185,27 @@ def named(axes: Axes, axis: str, ticks: dict[float, str]) -> None:
     getattr(axes, f"{axis}axis").set_minor_locator(mpl.ticker.NullLocator())
 
 
-CHARTS = {"slowdown": slowdown, "speed": speed}
+def ns3(data: dict[str, Any]) -> Figure:
+    figure = Figure(figsize=(7.6, 3.4), layout="constrained")
+    axes = figure.subplots()
+    looks = {
+        "ns-3": {"marker": "s", "markersize": 9, "fillstyle": "none"},
+        "ns-3, marks at departure": {"marker": "o", "markersize": 6, "fillstyle": "none"},
+        "Backwater": {"marker": "x", "markersize": 5},
+    }
+    for value, colour in (("p99", COLOURS[1]), ("mean", COLOURS[0])):
+        for simulator, look in looks.items():
+            rows = [row for row in data["rows"] if row["simulator"] == simulator]
+            sizes, times = [row["sizes"] for row in rows], [row[value] for row in rows]
+            axes.plot(sizes, times, linestyle="", color=colour, label=f"{value}, {simulator}", **look)
+    axes.set(yscale="log", xlabel="flow size", ylabel="completion time", ylim=(10, 4000))
+    named(axes, "y", {10: "10 us", 100: "100 us", 1000: "1 ms"})
+    axes.grid(alpha=0.25)
+    figure.legend(loc="outside upper right", ncols=2, frameon=False, fontsize=9)
+    return figure
+
+
+CHARTS = {"slowdown": slowdown, "speed": speed, "ns3": ns3}
 
 
 def draw(place: Path) -> None:
