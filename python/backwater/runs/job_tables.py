@@ -28,7 +28,7 @@ JOBS: list[Column] = [
     column("p95_ps", "f64", "ps", "95th percentile"),
     column("p99_ps", "f64", "ps", "99th percentile"),
     column("max_ps", "u64", "ps", "longest"),
-    column("time_ps", "f64", "ps", "from the begin of an iteration's first rank to the end of its last: mean"),
+    column("time_ps", "f64", "ps", "from the start of an iteration's first rank to the end of its last: mean"),
     *(column(one["name"], "f64", "ps", f"{one['description']}: mean of ranks") for one in FOUR),
     column("algbw_bps", "f64", "bit/s", "bytes of the collective in its time per iteration; none for a job"),
     column("busbw_bps", "f64", "bit/s", "bus bandwidth as nccl-tests defines it; none where it defines none"),

@@ -1,6 +1,6 @@
 """Jobs of a run, from the table `phases`: how long iterations take, and what each rank does in them.
 
-An iteration lasts from the begin of its first rank to the end of its last. At each instant of it, a rank does one of
+An iteration lasts from the start of its first rank to the end of its last. At each instant of it, a rank does one of
 four things, the first of these that applies:
 
 * `compute`: it is in the iteration and computes,

@@ -200,7 +200,7 @@ class ShownRank(TypedDict):
 
 
 class ShownIteration(TypedDict):
-    """An iteration of a timeline: seconds from the begin of its first rank to the end of its last."""
+    """An iteration of a timeline: seconds from the start of its first rank to the end of its last."""
 
     number: int
     begin: float
@@ -312,7 +312,7 @@ PathPiece = TypedDict(
     total=False,
 )
 """A step of a critical path, or `many` short ones. It begins when the piece before it ends, and ends `end` picoseconds
-after the begin of the iteration. `from` and `to` are places among `ranks`. `causes` has place among `causes` and
+after the start of the iteration. `from` and `to` are places among `ranks`. `causes` has place among `causes` and
 picoseconds, the longest first. The last four are of a message.
 """
 
