@@ -88,16 +88,18 @@ def test_what_is_not_decided_says_what_would_decide_it(verdict: str, seeds: int 
 def test_headlines_come_first(tmp_path: Path) -> None:
     configured = "with HPCC, as configured for HPCC: pass, 1.7"
     rows = [
+        row("bfc-headline.3", "fact"),
         row("bfc-headline.2", "fail", configured=configured),
         row("bfc-headline.1", "refers", measured="see bfc-fig9.1", says="It is fast."),
         row("bfc-fig9.1", "pass", measured="1.8"),
     ]
     ledger.merge(tmp_path / "ledger.json", rows)
     page = ledger_pages.render(tmp_path)["bfc.md"]
-    told = page[page.index("## Headlines") :].splitlines()[4:6]
+    told = page[page.index("## Headlines") :].splitlines()[4:7]
     assert told == [
         "| It is fast. | 1 to 2 | 1.8 | - | pass |",
         "| It is so. | 1 to 2 | 1.5 | pass, 1.7 | fail |",
+        "",
     ]
 
 
