@@ -33,7 +33,7 @@ SIMULATORS = ("ns-3", "ns-3, marks at departure", "Backwater")
 SEEDS = (1, 2, 3)
 ROUNDS = 5
 """Runs here for one of ns-3, which takes longer than all of them."""
-BINS = {"up to 1 KB": 1e3, "up to 10 KB": 1e4, "up to 100 KB": 1e5, "up to 1 MB": 1e6, "above 1 MB": np.inf}
+BINS = {"up to 1 KB": 1e3, "1 to 10 KB": 1e4, "10 to 100 KB": 1e5, "100 KB to 1 MB": 1e6, "above 1 MB": np.inf}
 """Names of the classes of flow sizes, and their largest sizes, B."""
 
 
