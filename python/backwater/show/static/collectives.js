@@ -52,7 +52,7 @@ const timeOfRanks = (known, name) => {
   const bar = (one) => el("div", { class: "timebar thin", style: `width: ${(100 * total(one)) / most}%`, "aria-hidden": "true" },
     ...PARTS.filter(([key]) => one[key] > 0).map(([key, , tint]) => el("i", { style: `flex-grow: ${one[key] / total(one)}; background: var(${tint})` })));
   return [el("h3", {}, "What a rank does in an iteration"),
-    el("p", { class: "note" }, "The mean over ranks and iterations, from the begin of the first rank to the end of the last. A rank that waits for a message is in exposed communication, also while the message has not been sent. In a bubble, it has no operation ready or under way."),
+    el("p", { class: "note" }, "The mean over ranks and iterations, from the start of the first rank to the end of the last. A rank that waits for a message is in exposed communication, also while the message has not been sent. In a bubble, it has no operation ready or under way."),
     partKeys(),
     table([{ name: "run", text: true }, { name: "", text: true }, { name: "iteration" }, ...PARTS.map(([, title]) => ({ name: title }))],
       told.map((one) => [{ show: [swatch(lineOf(one.run)), name(one)], class: "whole" }, { show: bar(one), class: "wide" }, seconds(total(one)),

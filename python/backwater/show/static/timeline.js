@@ -101,7 +101,7 @@ const timelineSvg = ({ line, phases, bubbles, messages, span, all }, width) => {
   }));
   // A line where a phase begins, if there is room.
   for (const one of mine) if (x(one.end) - x(one.begin) > 3 && one.begin > span.begin) nodes.push(svgEl("line", { x1: x(one.begin), x2: x(one.begin), y1: y(one.row), y2: y(one.row) + BAR, stroke: style("--paper"), "stroke-width": 1 }));
-  // Time from the begin of what is shown.
+  // Time from the start of what is shown.
   const ticks = linearTicks(0, span.end - span.begin);
   for (const tick of ticks) {
     const at = x(span.begin + tick);
