@@ -154,7 +154,7 @@ def put(place: Path, change: tuple[str | int, ...], value: object) -> Path:
         (("steps",), [], "steps = []: expected at least one"),
         (("steps", 4, "kind"), "nap", "steps[4].kind = 'nap': expected one of compute, message, "),
         (("steps", 5, "begin_ps"), 7, "steps[5].begin_ps = 7: expected "),
-        (("steps", 5, "end_ps"), 7, "steps[5].end_ps = 7: expected at least its begin, "),
+        (("steps", 5, "end_ps"), 7, "steps[5].end_ps = 7: expected at least its start, "),
         (("end_ps",), 7, "end_ps = 7: expected "),
         (("flows", 1), 2**70, f"flows[1] = {2**70}: expected a flow of table `flows`"),
         (("flows", 0), -1, "flows[0] = -1: expected a flow of table `flows`"),

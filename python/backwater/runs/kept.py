@@ -143,7 +143,7 @@ def broken(path: StoredPath) -> str | None:
         if step.begin_ps != at:
             return f"steps[{number}].begin_ps = {step.begin_ps}: expected {at}, when the step before it ends"
         if step.end_ps < at:
-            return f"steps[{number}].end_ps = {step.end_ps}: expected at least its begin, {at}"
+            return f"steps[{number}].end_ps = {step.end_ps}: expected at least its start, {at}"
         at = step.end_ps
     return None if at == path.end_ps else f"end_ps = {path.end_ps}: expected {at}, when the last step ends"
 

@@ -27,7 +27,7 @@ COLUMNS: list[Column] = [
     column("node", "cat", None, "node of the root port, where the pauses begin; of a cycle, of one of its ports"),
     column("towards", "cat", None, "node that the root port leads to"),
     column("cycle", "u8", None, "1 if pauses wait for one another in a cycle, so no port is the root; else 0"),
-    column("begin_ps", "u64", "ps", "begin of the first period in which it held a port"),
+    column("begin_ps", "u64", "ps", "start of the first period in which it held a port"),
     column("end_ps", "u64", "ps", "end of the last such period"),
     column("depth", "u64", None, "links from the root to the farthest held port: at most"),
     column("fan_out", "u64", None, "ports that the root's node holds at once: at most"),

@@ -132,7 +132,7 @@ const iterationPaths = () => {
   const rows = () => [["step", "steps", "what", "begin s", "end s", "from rank", "to rank", "mostly"], ...pieces.map((piece) =>
     [piece.step + 1, piece.many, piece.words, piece.begin, piece.end, shown.path.ranks[piece.from], shown.path.ranks[piece.to], mostly(piece)])];
   return section("iteration-path", "Why an iteration took so long",
-    { note: "The end of an iteration waited for a message, that message for a computation, and so on back to its begin. This chain is the critical path. Whatever is not on it may be slower without an effect. The parts of a path sum to the time of the iteration." },
+    { note: "The end of an iteration waited for a message, that message for a computation, and so on back to its start. This chain is the critical path. Whatever is not on it may be slower without an effect. The parts of a path sum to the time of the iteration." },
     told, beside, keys,
     known.length > 1 ? el("div", { class: "controls" }, select("Path of", names.map((one) => [one, one]), state.run, (v) => { set("iteration-path", "run", v); open(); })) : null,
     chosen, el("div", { class: "plot" }, holder, files("iteration-path", () => ({ svg: () => svg(holder.clientWidth), rows }))), status,
@@ -156,7 +156,7 @@ const causesOf = (paths) => {
 };
 const spanOf = (path, words) => path.causes.find((one) => one.words === words)?.span ?? 0;
 
-// Times in seconds, and the begin of each piece.
+// Times in seconds, and the start of each piece.
 const unpackPath = (buffer) => {
   let begin = 0;
   return JSON.parse(new TextDecoder().decode(buffer)).map((piece) => {
