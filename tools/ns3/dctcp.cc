@@ -38,6 +38,7 @@ struct Flow
     uint32_t source, destination;
     uint64_t bytes;
     double start; // seconds
+    uint64_t written = 0; // bytes, into the sender's socket
     uint64_t received = 0;
     double end = -1; // seconds, when the last byte has arrived
 };
@@ -215,29 +216,30 @@ CountHop(Ptr<const Packet>)
     hops++;
 }
 
-// What a sender has still to write into its socket.
+// Writes as much of a flow as its socket takes now.
 void
-Write(Ptr<Socket> socket, uint64_t* left)
+Write(Flow* flow, Ptr<Socket> socket)
 {
-    while (*left > 0)
+    while (flow->written < flow->bytes)
     {
-        uint32_t room = std::min<uint64_t>(*left, socket->GetTxAvailable());
-        if (room == 0)
-        {
-            return;
-        }
-        int sent = socket->Send(Create<Packet>(room));
+        uint32_t room = std::min<uint64_t>(flow->bytes - flow->written, socket->GetTxAvailable());
+        int sent = room > 0 ? socket->Send(Create<Packet>(room)) : 0;
         if (sent <= 0)
         {
             return;
         }
-        *left -= sent;
+        flow->written += sent;
     }
     socket->Close();
 }
 
+void
+WriteMore(Flow* flow, Ptr<Socket> socket, uint32_t)
+{
+    Write(flow, socket);
+}
+
 std::map<std::pair<uint32_t, uint16_t>, uint32_t> numbers; // (source, port): number of the flow
-std::deque<uint64_t> lefts;                                // for each flow that began: bytes to write
 std::map<uint32_t, uint16_t> ports;                        // [source]: connections it opened
 
 void
@@ -248,11 +250,8 @@ Start(uint32_t number)
     uint16_t port = 1000 + ports[flow.source]++;
     socket->Bind(InetSocketAddress(AddressOf(flow.source), port));
     numbers[{flow.source, port}] = number;
-    lefts.push_back(flow.bytes);
-    uint64_t* left = &lefts.back();
-    socket->SetConnectCallback(MakeBoundCallback(+[](uint64_t* left, Ptr<Socket> s) { Write(s, left); }, left),
-                               MakeNullCallback<void, Ptr<Socket>>());
-    socket->SetSendCallback(MakeBoundCallback(+[](uint64_t* left, Ptr<Socket> s, uint32_t) { Write(s, left); }, left));
+    socket->SetConnectCallback(MakeBoundCallback(&Write, &flow), MakeNullCallback<void, Ptr<Socket>>());
+    socket->SetSendCallback(MakeBoundCallback(&WriteMore, &flow));
     socket->Connect(InetSocketAddress(AddressOf(flow.destination), LISTEN));
 }
 
