@@ -39,6 +39,7 @@ BLOCK = re.compile(
 )
 SHELL = {">", "|", "&&"}
 """Words by which a line needs a shell."""
+RUN = ("sh", "python")
 PARTS = {"toml": tomllib.loads, "yaml": yaml.safe_load}
 SHORTER = {"5 ms": "1 ms", "8 ms": "2 ms"}
 """Examples run for a part of the time here, unless the document shows what they print."""
@@ -57,6 +58,7 @@ class Reader:
     def follow(self, text: str) -> None:
         for block in BLOCK.finditer(text):
             language, code = block["language"], block["code"]
+            assert not (block["why"] and language in RUN), f"a block that is not run is marked console:\n{code}"
             if block["title"]:
                 (self.place / block["title"]).write_text(code)
             elif language in PARTS:
