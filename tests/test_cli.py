@@ -14,6 +14,7 @@ import pytest
 
 from backwater import Experiment, InputError, Results, _core, cli
 from backwater.execute import sweep
+from backwater.scenario import experiments
 from backwater.show import report
 from conftest import Cli, command
 
@@ -193,6 +194,28 @@ def test_check_validates_and_estimates(cli: Cli, three: Path, tmp_path: Path) ->
     for word in ("BFC", "DCTCP", "Ideal-FQ", "packet-hops", "memory"):
         assert word in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_check_has_a_line_for_each_of_several(cli: Cli, three: Path) -> None:
+    done = cli("check", three, "smoke-bcc", "bcc-tab1", "--seeds", "2")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("│") for line in done.stdout.splitlines() if line.startswith("│")]
+    assert [[row[1].strip(), row[2].strip()] for row in rows] == [
+        [str(three), "6"],
+        ["smoke-bcc", "2"],
+        ["bcc-tab1", "5"],
+    ]
+    assert "3 scenarios, all valid. One after the other: about" in done.stdout
+
+
+def test_check_takes_the_name_of_a_paper(cli: Cli) -> None:
+    done = cli("check", "deadlock", "--scale", "smoke", "--json")
+    assert done.returncode == 0, done.stderr
+    names = [name for name in experiments.known() if name.startswith("deadlock-")]
+    assert [row["scenario"] for row in json.loads(done.stdout)] == names
+    assert cli("check", "deadlok").stderr.startswith(
+        "error: deadlok: no such file or published experiment; did you mean"
+    )
 
 
 def test_compare_puts_runs_side_by_side(cli: Cli, results: object) -> None:

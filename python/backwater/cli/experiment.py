@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from backwater import _core
 from backwater.cli.exits import BAD_INPUT, BUG, FAILED, stoppable
+from backwater.cli.options import all_sets
 from backwater.cli.places import is_drawn, unfinished
 from backwater.cli.printing import ending, print_claims, print_runs, told_claims
 from backwater.cli.terminal import out, progress_watch, say
@@ -51,6 +52,23 @@ class Chosen:
     place: Path
     published: Callable[[Results], None] = lambda _: None
     told: Told = Told.FAILED
+
+
+def open_all(paths: list[Path], sets: list[str], seeds: int | None, scale: str | None) -> list[Experiment]:
+    """Opens scenarios with these changes.
+
+    Of several, those whose seed is part of the set-up keep it. One alone refuses another number of seeds.
+    """
+    opened = [Experiment.from_arguments(path, sets, scale) for path in paths]
+    if seeds is None:
+        return opened
+    counted = all_sets(sets, seeds)
+    return [
+        Experiment.from_arguments(one.path, counted, scale)
+        if len(opened) == 1 or not (one.plan.seeds or {}).get("fixed")
+        else one
+        for one in opened
+    ]
 
 
 def run_all(

@@ -80,14 +80,7 @@ def reproduce(
     """
     wanted = goal(until, budget)
     paths = experiments.find(experiment)
-    opened = [api.Experiment.from_arguments(path, all_sets(sets, None), scale) for path in paths.values()]
-    if seeds is not None:
-        # Of several experiments those whose seed is part of the set-up keep it; of one that is refused.
-        free = [len(opened) == 1 or not (one.plan.seeds or {}).get("fixed") for one in opened]
-        both = zip(opened, free, strict=True)
-        opened = [
-            api.Experiment.from_arguments(one.path, all_sets(sets, seeds), scale) if f else one for one, f in both
-        ]
+    opened = runner.open_all(list(paths.values()), all_sets(sets, None), seeds, scale)
     for identifier, one in zip(paths, opened, strict=True):
         one.invocation = ["reproduce", identifier]
     identifiers = {one.path: identifier for identifier, one in zip(paths, opened, strict=True)}

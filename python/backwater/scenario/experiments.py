@@ -160,18 +160,24 @@ def locate(source: str | os.PathLike[str]) -> Path:
     # Errors
     `InputError` for any other name, with the closest one.
     """
+    found = locate_all(source)
+    if len(found) > 1:
+        raise InputError(f"{source}: these are {len(found)} experiments: expected one, such as {next(iter(found))}")
+    return next(iter(found.values()))
+
+
+def locate_all(source: str | os.PathLike[str]) -> dict[str, Path]:
+    """Scenarios that a name stands for, by their names: as `locate`, and all of a paper for `bcc`, or `all`."""
     path = Path(source)
     if path.is_file() or path.suffix or len(path.parts) != 1:
-        return path
+        return {str(path): path}
     try:
         found = find(str(path))
     except InputError:
         if path.exists():
-            return path
+            return {str(path): path}
         raise InputError(f"{path}: no such file or published experiment; {hint(str(path))}{LISTED}") from None
-    if len(found) > 1:
-        raise InputError(f"{path}: these are {len(found)} experiments: expected one, such as {next(iter(found))}")
-    return next(iter(found.values()))
+    return found if len(found) > 1 else {str(path): next(iter(found.values()))}
 
 
 def paper_of(name: str) -> str:
