@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -70,12 +71,24 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
         assert (document.parent / link).exists(), link
 
 
+def files_of(path: Path) -> list[Path]:
+    """The file of an experiment, and those that it extends."""
+    base = tomllib.loads(path.read_text()).get("extends")
+    return [path, *(files_of((path.parent / base).resolve()) if base else [])]
+
+
 def test_loads_of_experiments_are_what_they_say() -> None:
     """Only a file that names the rule of BFC's authors may load a network by it."""
     for name, path in experiments.known().items():
-        runs = Experiment(path).plan.runs
-        rules = {workload.get("load_by", "drawn") for run in runs for workload in run.scenario.get("workload", [])}
-        assert rules <= {"drawn"} or "load_by" in path.read_text(), name
+        by_rule = ["load_by" in file.read_text() for file in files_of(path)]
+        assert by_rule[0] or not any(by_rule), name
+
+
+@pytest.mark.parametrize("name", experiments.find("all"))
+def test_every_experiment_has_every_scale(name: str) -> None:
+    """So that `reproduce all` takes each of them."""
+    files = map(tomllib.loads, (file.read_text() for file in files_of(experiments.known()[name])))
+    assert set().union(*(file.get("scale", {}) for file in files)) >= {"smoke", "quick", "paper"}
 
 
 def test_the_citation_names_this_version() -> None:
