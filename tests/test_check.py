@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import faults
-from backwater import Experiment
+from backwater import Experiment, _core
 from backwater.execute import estimate as check
+from backwater.execute import job
 
 EXPERIMENTS = Path(__file__).parent.parent / "experiments"
 KILOBYTE = 1 if sys.platform == "darwin" else 1024
@@ -51,3 +53,46 @@ def test_memory_is_what_it_is_said_to_be(name: str, scale: str | None, tmp_path:
     asked = ["--scale", scale] if scale else []
     took = peak_mb(tmp_path, "run", path, *asked, "--threads", 2, "--out", tmp_path / "out")
     assert said == pytest.approx(took, rel=0.2)
+
+
+JOBS = """
+scheme = "dctcp"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+host_rate = "100 Gbps"
+core_rate = "100 Gbps"
+host_delay = "1 us"
+core_delay = "1 us"
+[[workload]]
+kind = "job"
+file = "job.csv"
+placement = "{placement}"
+{more}
+[run]
+duration = "1 ms"
+[seeds]
+count = 6
+"""
+ARRIVALS = '[[workload]]\nkind = "background"\nsizes = { table = "fb_hadoop" }\nload = 0.3'
+
+
+@pytest.mark.parametrize(
+    ("placement", "more", "times"), [("packed", "", 1), ("random", "", 6), ("packed", ARRIVALS, 6)]
+)
+def test_seeds_share_an_estimate_unless_they_draw_something(
+    placement: str, more: str, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "job.toml"
+    (tmp_path / "job.csv").write_text("id,src,dst,bytes,after\n0,0,1,64000,\n")
+    file.write_text(JOBS.format(placement=placement, more=more))
+    plan = Experiment(file).plan
+    each = [json.loads(_core.estimate(json.dumps(run.scenario)))["packet_hops"] for run in plan.runs]
+    asked: list[str] = []
+    estimate = _core.estimate
+    monkeypatch.setattr(_core, "estimate", lambda scenario: asked.append(scenario) or estimate(scenario))
+    assert [one.estimate.packet_hops for one in job.jobs_of(plan)] == each
+    assert len(asked) == times
+    assert (len(set(each)) == 1) == (times == 1)

@@ -21,7 +21,7 @@ from backwater.runs.manifest import Entry, RunTiming
 from backwater.runs.run import Run
 from backwater.runs.summary import IterationSummary, Summary
 from backwater.runs.writer import Shipped
-from backwater.scenario.plan import Forecast, Params, Plan, Scenario, forecast
+from backwater.scenario.plan import Forecast, Params, Plan, Scenario, forecasts
 
 if TYPE_CHECKING:
     from backwater.execute.cluster import Remote
@@ -176,7 +176,7 @@ Write = Callable[[str, Scenario, Any], tuple[Summary, dict[str, str]]]
 
 def jobs_of(plan: Plan) -> list[Job]:
     """Returns the runs of a plan, each with its estimate."""
-    jobs = []
+    jobs, forecast = [], forecasts()
     for planned in plan.runs:
         computed = running.is_computation(planned.scenario)
         estimate = running.ESTIMATE if computed else forecast(planned.scenario)
