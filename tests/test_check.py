@@ -56,23 +56,12 @@ def test_memory_is_what_it_is_said_to_be(name: str, scale: str | None, tmp_path:
 
 
 JOBS = """
-scheme = "dctcp"
-[topology]
-kind = "leaf-spine"
-leaves = 2
-spines = 2
-hosts_per_leaf = 4
-host_rate = "100 Gbps"
-core_rate = "100 Gbps"
-host_delay = "1 us"
-core_delay = "1 us"
+extends = "{base}"
 [[workload]]
 kind = "job"
 file = "job.csv"
 placement = "{placement}"
 {more}
-[run]
-duration = "1 ms"
 [seeds]
 count = 6
 """
@@ -87,7 +76,7 @@ def test_seeds_share_an_estimate_unless_they_draw_something(
 ) -> None:
     file = tmp_path / "job.toml"
     (tmp_path / "job.csv").write_text("id,src,dst,bytes,after\n0,0,1,64000,\n")
-    file.write_text(JOBS.format(placement=placement, more=more))
+    file.write_text(JOBS.format(base=EXPERIMENTS / "smoke" / "dctcp.toml", placement=placement, more=more))
     plan = Experiment(file).plan
     each = [json.loads(_core.estimate(json.dumps(run.scenario)))["packet_hops"] for run in plan.runs]
     asked: list[str] = []
