@@ -167,7 +167,11 @@ def locate(source: str | os.PathLike[str]) -> Path:
 
 
 def locate_all(source: str | os.PathLike[str]) -> dict[str, Path]:
-    """Scenarios that a name stands for, by their names: as `locate`, and all of a paper for `bcc`, or `all`."""
+    """Scenarios that a name stands for, by their names: one as in `locate`, or all of a paper for `bcc`, or `all`.
+
+    # Errors
+    As `locate`.
+    """
     path = Path(source)
     if path.is_file() or path.suffix or len(path.parts) != 1:
         return {str(path): path}

@@ -80,7 +80,7 @@ def forecasts() -> Callable[[Scenario], Forecast]:
 
 
 def draws_traffic(scenario: Scenario) -> bool:
-    """Returns whether its messages or their hosts depend on its seed. Those of jobs and collectives depend on none."""
+    """Returns whether a seed draws flows or hosts. In jobs and collectives it draws only a random placement."""
     return any(
         workload["kind"] not in ("job", "collective") or workload.get("placement") == "random"
         for workload in scenario["workload"]
