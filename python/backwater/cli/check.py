@@ -57,18 +57,18 @@ def check(
         backwater check bcc --scale paper
     """
     paths = {name: path for given in scenario for name, path in experiments.locate_all(given).items()}
-    opened = opening.open_all(list(paths.values()), all_sets(sets, None), seeds, scale)
     checked: list[Checked] = []
-    with printing.quietly(as_json or len(opened) == 1), terminal.progress_of("Measuring") as progress:
+    with printing.quietly(as_json or len(paths) == 1), terminal.progress_of("Measuring") as progress:
+        opened = opening.open_all(list(paths.values()), all_sets(sets, None), seeds, scale)
         for name, experiment in zip(paths, opened, strict=True):
             progress(len(checked), len(opened))
             checked.append(checked_of(name, experiment, threads))
     if as_json:
         printing.print_json(list(map(facts, checked)))
-    elif len(checked) > 1:
-        tell_all(checked)
-    else:
+    elif len(checked) == 1:
         tell(checked[0])
+    else:
+        tell_all(checked)
 
 
 def checked_of(name: str, experiment: Experiment, threads: int | None) -> Checked:
