@@ -31,6 +31,11 @@ ROOT = Path(__file__).parents[1]
 SMOKE = ROOT / "experiments" / "smoke"
 HPCC = ROOT / "tests" / "data" / "hpcc"
 
+PROCESSORS = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+"""Those that the tests may use."""
+WIDE = ("test_lab", "test_guides", "test_cluster", "test_mine", "test_slurm")
+"""Modules whose tests take all of them: labs keep to real time, clusters have processes, compilers have threads."""
+
 THREE_SCHEMES = """
 extends = "{base}"
 name = "three"
@@ -48,6 +53,17 @@ scheme = "dctcp"
 name = "Ideal-FQ"
 scheme = "ideal-fq"
 """
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Keeps each worker on a processor of its own. Threads of one simulation wait for each other at each window, and
+    those of several workers would wait for processors as well.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker and PROCESSORS:
+        own = PROCESSORS[int(worker.removeprefix("gw")) % len(PROCESSORS)]
+        os.sched_setaffinity(0, PROCESSORS if item.path.name.startswith(WIDE) else [own])
 
 
 @cache
