@@ -935,20 +935,32 @@ LARGE = {
             "fig11",
             "fig12",
             "fig13",
+            "fig14",
+            "fig16",
+            "fig17",
             "fig19",
             "fig20",
             "fig22",
             "fig23",
+            "fig24",
             "fig26",
+            "fig28",
             "fig29",
+            "flow-id",
+            "lossless",
+            "partial",
+            "single-packets",
+            "talk-fig2",
+            "talk-fig3",
+            "talk-fig5",
+            "tofino2",
         )
     ),
-    *(f"bfc-{name}" for name in ("flow-id", "partial", "talk-fig3", "talk-fig5", "tofino2")),
-    *("ai-htsim", "ai-shared"),
-    *("deadlock-clos", "deadlock-elided", "deadlock-five", "deadlock-nine"),
-    *("fidelity-conventions", "flowsail-family", "flowsail-fig11", "flowsail-fig12", "flowsail-losses"),
+    *("ai-htsim", "ai-moe", "ai-shared"),
+    *("deadlock-clos", "deadlock-elided", "deadlock-five", "deadlock-nine", "fidelity-conventions"),
+    *(f"flowsail-{name}" for name in ("family", "fig11", "fig12", "fig13", "fig18", "losses")),
 }
-"""Those that simulate more than 12 million packet-hops with one seed at smoke scale."""
+"""Those that simulate more than 7 million packet-hops with one seed at smoke scale."""
 
 JOBS = {"ai-moe", "ai-placement"}
 """Those with jobs of many operations: they take as long as ten others. `make test-long` has them."""
@@ -1000,7 +1012,7 @@ def test_those_that_are_large_are_named() -> None:
         once = Experiment(experiments.known()[name], scale="smoke").with_(seeds=1)
         return sum(json.loads(_core.estimate(json.dumps(one)))["packet_hops"] for one in once.scenarios.values())
 
-    assert {name for name in PUBLISHED if packet_hops(name) > 12e6} == LARGE
+    assert {name for name in PUBLISHED if packet_hops(name) > 7e6} == LARGE
 
 
 @pytest.mark.usefixtures("first_painted", "alike_seeds")

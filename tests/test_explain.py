@@ -48,7 +48,9 @@ def test_so_they_do_of_every_flow_of_fig9(time: str, tmp_path: Path) -> None:
         sums_are_exact(finished(run))
 
 
-@pytest.mark.parametrize("scheme", ["bfc", "dctcp", "flowsail"])
+@pytest.mark.parametrize(
+    "scheme", ["bfc", pytest.param("dctcp", marks=pytest.mark.long), pytest.param("flowsail", marks=pytest.mark.long)]
+)
 def test_a_switch_may_have_more_ports_than_a_word_has_bits(tmp_path: Path, scheme: str) -> None:
     wide = backwater.Experiment(
         {
