@@ -306,6 +306,10 @@ def test_a_scheme_that_was_moved_is_not_dropped_in_silence(tmp_path: Path, monke
         with pytest.raises(building.CompilerError):
             building.build(crates, only=only)
     assert asked == [["before", "other"], ["other"]]
+    (moved / "src" / "lib.rs").unlink()
+    moved.rename(before)
+    with pytest.raises(InputError, match=r"/before: has no src/lib.rs; .* mine/before was built from it: .* --only"):
+        building.build([other])
 
 
 def test_an_engine_that_is_none_is_refused(tmp_path: Path) -> None:

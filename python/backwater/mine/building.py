@@ -121,13 +121,16 @@ def checked(crate: Path) -> Path:
 
 
 def still_there(crate: Path) -> Path:
-    """Returns the directory of a crate that was built before, if there still is one."""
+    """Returns the directory of a crate that was built before, if a scheme still is in it."""
+    only = "use --only to build nothing but the schemes that you name"
     if not crate.is_dir():
         raise InputError(
-            f"{crate}: is gone, and mine/{crate.name} was built from it: name the directory where it is now, or use "
-            "--only to build nothing but the schemes that you name"
+            f"{crate}: is gone, and mine/{crate.name} was built from it: name the directory where it is now, or {only}"
         )
-    return checked(crate)
+    try:
+        return checked(crate)
+    except InputError as error:
+        raise InputError(f"{error}. mine/{crate.name} was built from it: mend it, or {only}") from error
 
 
 def known(directory: Path) -> list[Path]:
