@@ -1,8 +1,7 @@
 //! The same scenario and seed give the same bytes on each repetition, thread count, window, and choice of the switch's
 //! type.
 
-use crate::common::cases;
-use crate::conformance::registry::{Subject, each, profiled, schemes};
+use crate::conformance::registry::{Subject, each, everyday, profiled, schemes};
 use backwater_scenario::Scenario;
 use backwater_sim::measure::outcome::Digests;
 use backwater_sim::{Simulation, Watch};
@@ -66,7 +65,7 @@ fn windows_at_or_below_the_look_ahead_do_not_matter() {
         let widest = digest(&scenario, 1);
         let look_ahead = Simulation::new(&scenario, 1).graph.look_ahead(&scenario.host, &scenario.conventions).0;
         assert!((600_000..700_000).contains(&look_ahead), "{look_ahead} ps: the core's delay and a short frame");
-        for window in [look_ahead, 84_000, 600_000, 7_919].into_iter().take(cases(1, 4) as usize) {
+        for window in everyday([look_ahead, 84_000, 600_000, 7_919]) {
             scenario.run.window = Some(Duration(window));
             assert_eq!(widest, digest(&scenario, 1), "{name}, windows of {window} ps");
         }

@@ -1,8 +1,8 @@
 //! With losses, failing links and buffers of a few packets, every event keeps all rules, and every flow finishes.
 
 use crate::common::audit::Report;
-use crate::common::{cases, watched};
-use crate::conformance::registry::{Subject, all, each};
+use crate::common::watched;
+use crate::conformance::registry::{Subject, all, each, everyday};
 use backwater_dataplane::CreditParams;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Backpressure;
@@ -46,7 +46,7 @@ pub(super) fn lossy(share: f64) -> String {
 #[test]
 fn random_loss_is_repaired() {
     each(all(), |subject| {
-        for share in [0.05, 0.001].into_iter().take(cases(1, 2) as usize) {
+        for share in everyday([0.05, 0.001]) {
             let name = format!("{}, loss of {share}", subject.name);
             let (_, report) = sound(&name, &subject.scenario(&crowd(&lossy(share))));
             let lost = report.counts.get("lost: link loss").copied().unwrap_or(0);
@@ -96,7 +96,7 @@ fn tiny(subject: &Subject, packets: u64) -> Scenario {
 #[test]
 fn buffers_of_a_few_packets_suffice() {
     each(all(), |subject| {
-        for packets in [3, 8].into_iter().take(cases(1, 2) as usize) {
+        for packets in everyday([3, 8]) {
             let name = format!("{}, {packets} packets of buffer", subject.name);
             sound(&name, &tiny(subject, packets));
         }

@@ -1,5 +1,6 @@
 //! Registered schemes and transports, as first lines of scenario files.
 
+use crate::common::cases;
 use crate::under_test;
 use backwater_scenario::model::Backpressure;
 use backwater_scenario::{Error, Scenario, load_str, scenario_schema};
@@ -42,6 +43,12 @@ pub fn schemes() -> Vec<Subject> {
 
 fn named(scheme: &str) -> Subject {
     Subject { name: scheme.to_string(), top: format!("scheme = \"{scheme}\"\n") }
+}
+
+/// Returns the first of these values, and all of them in `make test-long` and for a scheme of a user's own.
+pub fn everyday<T, const N: usize>(values: [T; N]) -> impl Iterator<Item = T> {
+    let count = if under_test::ALL { cases(1, N as u64) as usize } else { N };
+    values.into_iter().take(count)
 }
 
 /// Returns every scheme in every profile that supports it.
