@@ -962,8 +962,8 @@ LARGE = {
 }
 """Those that simulate more than 7 million packet-hops with one seed at smoke scale."""
 
-JOBS = {"ai-moe", "ai-placement"}
-"""Those with jobs of many operations: they take as long as ten others. `make test-long` has them."""
+JOBS = {"ai-placement"}
+"""Those whose jobs have so many operations that one takes as long as ten others. `make test-long` has them."""
 
 
 def that_show_something_new() -> Iterator[str]:

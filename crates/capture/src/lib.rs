@@ -350,7 +350,7 @@ mod tests {
         let this = std::env::current_exe().unwrap();
         let mut again = std::process::Command::new("sh");
         again.args(["-c", script]).arg(this).args(["--exact", "tests::a_file_on_a_full_disk_has_whole_frames"]);
-        // What it prints goes into a pipe: a log that is a file would be too large as well.
+        // The child writes into a pipe, because its limit holds for a log file of these tests too.
         assert!(again.env("BACKWATER_FULL", &path).output().unwrap().status.success());
         let (names, rows) = read(&std::fs::read(&path).unwrap());
         std::fs::remove_file(&path).unwrap();

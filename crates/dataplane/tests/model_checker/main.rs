@@ -182,6 +182,8 @@ fn bfc_states() {
     explore::<BfcSwitch>("a queue each", BY_QUEUE, &twice(&bfc()));
     let sharp = twice(&BfcParams { fixed_threshold: Some(Bytes(512)), ..bfc() });
     explore::<BfcSwitch>("two receivers", Plan { receivers: &[1, 2], doubles: 0, ..BY_QUEUE }, &sharp);
+    let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], draws: 2, doubles: 0, ..BY_QUEUE };
+    explore::<BfcSwitch>("three flows, two queues", three, &twice(&bfc()));
     let one = twice(&BfcParams { table_entries_per_queue: 1, ..bfc() });
     explore::<BfcSwitch>("one entry", BY_QUEUE, &one);
 }
