@@ -125,11 +125,12 @@ bench-page: setup ## how long a large page takes to answer clicks, in a headless
 
 lint: lint-rust lint-python ## formatting and lints, Rust and Python
 
+# By the profile of the tests, so that macros and build scripts are compiled once for both.
 lint-rust:
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(OUTSIDE)
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy --workspace --test schemes --locked -- -D warnings # What `build-scheme --test` compiles is no target of `all`.
+	cargo clippy --profile test --workspace --all-targets --locked -- -D warnings
+	cargo clippy --profile test --workspace --test schemes --locked -- -D warnings # What `build-scheme --test` compiles is no target of `all`.
 
 lint-python: $(VENV)/.packages
 	$(BIN)/ruff format --check python tests tools
