@@ -203,6 +203,7 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "bfc-tofino2"
     "bfc+cc"
     "flowsail"
+    "flowsail-drain"
     "flowsail+dctcp"
     "bcc"
     "dctcp"
