@@ -15,7 +15,14 @@ from conftest import Cli
 
 WHAT = "p99 slowdown of flows up to 3 KB"
 EXPRESSION = {"slowdown": "p99", "sizes": "<=3000"}
-SCHEMES = {"Ideal-FQ": "ideal-fq", "BFC": "bfc", "HPCC": "hpcc", "DCTCP": "dctcp", "ExpressPass": "expresspass"}
+SCHEMES = {
+    "Ideal-FQ": "ideal-fq",
+    "BFC": "bfc",
+    "HPCC": "hpcc",
+    "DCTCP": "dctcp",
+    "ExpressPass": "expresspass",
+    "TIMELY": "timely",
+}
 
 Value = tuple[float, float, float] | float | None
 
@@ -128,11 +135,36 @@ def test_what_is_left_out_cannot_win() -> None:
     assert answer.sentences(data) == [f"BFC has a {WHAT} of 19.5; no other scheme that can be built was run."]
 
 
+def unfinished(data: dict[str, Any], left: dict[str, int]) -> dict[str, Any]:
+    """So many of 100 flows of 3 KB at most, by run."""
+    for run in data["runs"]:
+        n = left.get(run["name"], 0)
+        short = {"size_low_bytes": 0, "size_high_bytes": 3000, "flows": 100 - n, "unfinished": n, "p99": 2.0}
+        run["slowdown"] = {"background": [short], "incast": [short | {"unfinished": 100}]}
+    return data
+
+
 def test_flows_that_did_not_finish_are_mentioned() -> None:
-    data = page({"BFC": 2.0, "HPCC": 1.0})
-    rows = [{"size_low_bytes": 0, "size_high_bytes": 3000, "flows": 90, "unfinished": 10}]
-    data["runs"][1]["slowdown"] = {"background": rows}
+    data = unfinished(page({"BFC": 2.0, "HPCC": 1.0}), {"HPCC": 10})
+    told = "HPCC left 10.0 % of these flows unfinished; its number counts them with their age at the end."
+    assert told in answer.sentences(data)
+    data = unfinished(page({"BFC": 2.0, "HPCC": 1.0, "DCTCP": 3.0}), {"HPCC": 10, "DCTCP": 12})
+    told = "HPCC left 10.0 % of these flows unfinished and DCTCP 12.0 %; their numbers count them with their age at the"
+    assert f"{told} end." in answer.sentences(data)
+
+
+def test_a_size_bin_is_of_those_that_finished() -> None:
+    data = unfinished(page({"BFC": 2.0, "HPCC": 1.0}, figure={}), {"HPCC": 10})
     assert "HPCC left 10.0 % of these flows unfinished; its number leaves them out." in answer.sentences(data)
+
+
+def test_many_that_did_not_finish_their_flows_are_counted() -> None:
+    values = {name: 2.0 + i for i, name in enumerate(SCHEMES)}
+    left = {name: 10 + i for i, name in enumerate(SCHEMES)}
+    told = next(one for one in answer.sentences(unfinished(page(values), left)) if "unfinished" in one)
+    assert told.startswith(
+        f"{len(SCHEMES)} schemes left 10.0 % to {10 + len(SCHEMES) - 1}.0 % of these flows unfinished;"
+    )
 
 
 @pytest.fixture(scope="module")

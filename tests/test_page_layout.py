@@ -207,6 +207,22 @@ def test_a_sweep_begins_with_who_wins_at_each_point(browser: chromium.Page, swep
     assert all(filled == ("ideal-fq" not in words) for words, filled in dots), "what cannot be built is hollow"
 
 
+def test_words_beside_the_first_chart_of_a_sweep_are_whole(
+    browser: chromium.Page, swept: Results, tmp_path: Path
+) -> None:
+    """However wide the letters of a name are."""
+    data = page_data(swept)
+    for row, name in zip(data["winners"]["rows"], ("bfc", "head-resume", "MMWWMMWWMMWW"), strict=True):
+        row["best"]["variant"], row["tie"] = name, True
+    page = tmp_path / "report.html"
+    page.write_text(report.render(data))
+    look(browser, page)
+    beyond = """(() => { const chart = document.querySelector('#winners svg'), width = chart.width.baseVal.value;
+        return [...chart.querySelectorAll('text')].filter((one) => { const box = one.getBBox();
+            return box.x < -1 || box.x + box.width > width + 1 }).map((one) => one.textContent) })()"""
+    assert browser.evaluate(beyond) == []
+
+
 def test_of_many_points_some_are_drawn_and_the_last(swept: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "POINTS", 2)
     shown = page_data(swept)["winners"]

@@ -41,6 +41,8 @@ class Entry:
     point: Params = field(default_factory=dict)
     unfinished: float = 0.0
     """Share of the measured flows."""
+    aged: bool = False
+    """Whether the value counts these with their age at the end; else it leaves them out."""
     label: str = ""
     """The run, if there are several seeds the first."""
     unit: str = ""
@@ -223,14 +225,32 @@ def ideals(entries: Sequence[Entry], best: Entry | None) -> list[str]:
 
 
 def lacking(entries: Sequence[Entry]) -> list[str]:
-    """Who has no number, and whose number leaves out flows that did not finish."""
+    """Who has no number, and who left flows unfinished, which numbers leave out or count with their age."""
     without = [entry for entry in entries if entry.value is None and not entry.left_out]
     told = [f"{both(names(without))} finished too few such flows for a number."] if without else []
-    for entry in entries:
-        if entry.value is not None and not entry.left_out and entry.unfinished >= UNFINISHED:
-            left = percent(entry.unfinished, 1)
-            told.append(f"{entry.name} left {left} of these flows unfinished; its number leaves them out.")
+    known = [entry for entry in entries if entry.value is not None and not entry.left_out]
+    late = [entry for entry in known if entry.unfinished >= UNFINISHED]
+    for aged in (False, True):
+        if alike := [entry for entry in late if entry.aged == aged]:
+            told.append(f"{left_by(alike)}; {how_counted(len(alike), aged=aged)}.")
     return told
+
+
+def left_by(entries: Sequence[Entry]) -> str:
+    """`HPCC left 10.0 % of these flows unfinished and DCTCP 12.0 %`."""
+    shares = sorted(entry.unfinished for entry in entries)
+    if len(entries) > NAMED + 1:
+        least, most = (percent(share, 1) for share in (shares[0], shares[-1]))
+        return f"{len(entries)} schemes left {least} to {most} of these flows unfinished"
+    first, *others = entries
+    parts = [f"{first.name} left {percent(first.unfinished, 1)} of these flows unfinished"]
+    return both([*parts, *(f"{entry.name} {percent(entry.unfinished, 1)}" for entry in others)])
+
+
+def how_counted(n: int, *, aged: bool) -> str:
+    """What unfinished flows are in the numbers of so many variants."""
+    whose, ending = ("its number", "s") if n == 1 else ("their numbers", "")
+    return f"{whose} count{ending} them with their age at the end" if aged else f"{whose} leave{ending} them out"
 
 
 def over_points(what: str, points: dict[str, list[Entry]]) -> list[str]:
@@ -307,8 +327,9 @@ def of_panel(data: PageData) -> Measurement | None:
                 run["scheme"] if run else "",
                 run is not None and run.get("left_out", False),
                 one["point"],
-                unfinished(run, value.get("class"), most) if run else 0.0,
-                label_of(run) if run else "",
+                unfinished(run, value.get("class", "background"), most) if run else 0.0,
+                aged=True,
+                label=label_of(run) if run else "",
             )
         )
     which = f"{value['class']} flows" if "class" in value else "flows"
@@ -361,7 +382,7 @@ def entry_of(run: RunData, row: Binned | None) -> Entry:
         run.get("left_out", False),
         run["point"],
         left / max(1, left + finished),
-        label_of(run),
+        label=label_of(run),
     )
 
 
@@ -370,13 +391,13 @@ def label_of(run: RunData) -> str:
     return run["members"][0]["name"] if "members" in run else run["name"]
 
 
-def unfinished(run: RunData, flow_class: str | None, most: float) -> float:
-    """Share of a run's flows up to this size that did not finish."""
+def unfinished(run: RunData, flow_class: str, most: float) -> float:
+    """Share of a run's flows of a class, or of all (`*`), up to this size that did not finish."""
     rows = [
         row
         for name, bins in run["slowdown"].items()
         for row in bins
-        if flow_class in (None, name) and row["size_high_bytes"] is not None and row["size_high_bytes"] <= most
+        if flow_class in ("*", name) and row["size_high_bytes"] is not None and row["size_high_bytes"] <= most
     ]
     left = sum(row.get("unfinished", 0) for row in rows)
     return left / max(1, left + sum(row["flows"] for row in rows))

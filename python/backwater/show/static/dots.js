@@ -3,6 +3,18 @@
 // columns: [{ label, better, reference: { name, value }, values: Map of a row's name to { value, bounds, published: [] } }].
 const ROW = 24, CHARACTER = 6.4, BOLD = 7.2, VALUE = 46;
 
+// Pixels of the widest of some texts in a chart. Fonts of other machines differ by a fifth.
+const ruler = document.createElement("canvas").getContext("2d");
+const widest = (texts) => {
+  ruler.font = "12.5px system-ui, sans-serif";
+  return Math.max(...texts.map((text) => ruler.measureText(text).width));
+};
+const fitted = (text, width) => {
+  let [shown, most] = [text, text.length];
+  while (most > 1 && widest([shown]) > width) shown = `${text.slice(0, --most)}…`;
+  return shown;
+};
+
 const dotPlot = (id, rows, columns) => {
   const holder = el("div", { class: "dots", role: "img", "aria-label": `${columns.map((column) => column.label).join("; ")}: ${rows.length} rows` });
   const draw = () => holder.replaceChildren(dotsSvg(rows, columns, Math.max(280, holder.clientWidth)));
@@ -17,7 +29,7 @@ const dotRows = (rows, columns) => [["measurement", "variant", "value", "low", "
   }))];
 
 const dotsSvg = (rows, columns, width) => {
-  const nameWidth = Math.min(0.36 * width, 14 + CHARACTER * Math.max(...rows.map(({ name }) => name.length)));
+  const nameWidth = Math.min(0.36 * width, 14 + widest(rows.map(({ name }) => name)));
   const fit = Math.max(1, Math.min(columns.length, Math.floor((width - nameWidth) / 230)));
   const lines = Math.ceil(columns.length / fit), columnWidth = (width - nameWidth) / fit;
   const titles = columns.map((column) => wrapped(column.label, (columnWidth - 18) / BOLD));
@@ -40,8 +52,7 @@ const wrapped = (text, most) => text.split(" ").reduce((lines, word) => {
 }, [""]).filter(Boolean);
 
 const rowNames = (rows, box) => rows.map((row, i) => {
-  const most = Math.floor(box.left / CHARACTER);
-  const shown = row.name.length > most ? `${row.name.slice(0, most - 1)}…` : row.name;
+  const shown = fitted(row.name, box.left - 6);
   return svgEl("text", { x: 0, y: box.top + box.head + i * ROW + ROW / 2 + 4, fill: style(row.faint ? "--soft" : "--ink") }, shown, svgEl("title", {}, row.title ?? row.name));
 });
 

@@ -71,7 +71,7 @@ const timelineRows = ({ line }, { phases }) => [["rank", "host", "iteration", "p
 const timelineSvg = ({ line, phases, bubbles, messages, span, all }, width) => {
   const [ink, soft, rule, compute, exposed, bubble] = ["--ink", "--soft", "--rule", "--c2", "--c1", "--c4"].map(style);
   const labels = line.rows.map(({ rank, host }) => `${rank} (${host})`);
-  const left = Math.min(0.3 * width, 16 + CHARACTER * Math.max(...labels.map((label) => label.length), 11)), right = width - 22;
+  const left = Math.min(0.3 * width, 16 + Math.max(widest(labels), 11 * CHARACTER)), right = width - 22;
   const top = 20, bottom = top + STEP * line.rows.length, height = bottom + 40;
   const x = (t) => left + ((Math.min(Math.max(t, span.begin), span.end) - span.begin) / (span.end - span.begin)) * (right - left);
   const y = (row) => top + row * STEP;

@@ -22,8 +22,7 @@ const winnersSvg = ({ label, rows }, width) => {
   const [ink, soft, rule, paper] = ["--ink", "--soft", "--rule", "--paper"].map(style);
   const runs = rows.flatMap((row) => row.runs), names = [...new Map(runs.map((run) => [run.variant, run])).values()];
   const told = rows.map(({ best, tie }) => (best ? `${tie ? "tie: " : ""}${names.length > 1 ? `${best.variant} ` : ""}${brief(best.value)}` : "–"));
-  const longest = (texts) => CHARACTER * Math.max(...texts.map((text) => text.length));
-  const left = Math.min(0.3 * width, 14 + longest(rows.map((row) => row.point))), right = width - Math.min(0.4 * width, 14 + longest(told));
+  const left = Math.min(0.3 * width, 14 + widest(rows.map((row) => row.point))), right = width - Math.min(0.4 * width, 14 + widest(told));
   // Variants of a row lie a little apart, so that none hides another.
   const apart = Math.min(6, 30 / names.length), row = Math.max(ROW, apart * names.length + 8), bottom = rows.length * row + 6;
   const text = (x, y, words, more = {}) => svgEl("text", { x, y, fill: ink, ...more }, words);
