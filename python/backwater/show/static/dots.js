@@ -3,12 +3,13 @@
 // columns: [{ label, better, reference: { name, value }, values: Map of a row's name to { value, bounds, published: [] } }].
 const ROW = 24, CHARACTER = 6.4, BOLD = 7.2, VALUE = 46;
 
-// Pixels of the widest of some texts in a chart. Fonts of other machines differ by a fifth.
+// Pixels that the widest of some texts takes in a chart. System fonts differ by a fifth.
 const ruler = document.createElement("canvas").getContext("2d");
 const widest = (texts) => {
   ruler.font = "12.5px system-ui, sans-serif";
   return Math.max(...texts.map((text) => ruler.measureText(text).width));
 };
+// A text, or as much of its beginning as has room.
 const fitted = (text, width) => {
   let [shown, most] = [text, text.length];
   while (most > 1 && widest([shown]) > width) shown = `${text.slice(0, --most)}…`;
