@@ -28,6 +28,9 @@ BARE := x86_64-unknown-none
 # What Python imports has no tests in Rust, and takes a minute to compile.
 MODULES := --exclude backwater-bindings --exclude backwater-python --exclude backwater-mine
 
+# `bench` is the profile of the tests, see Cargo.toml.
+CARGO_TEST := cargo test --profile bench --locked
+
 # Schemes that are compiled as a user's own.
 OUTSIDE := $(wildcard python/backwater/mine/templates/*/src/lib.rs tests/data/*/src/lib.rs)
 
@@ -54,7 +57,7 @@ WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 SCRATCH := $(shell if [ -w /dev/shm ] && [ "$$(df -Pk /dev/shm | awk 'END { print $$4 }')" -gt 4000000 ]; then echo /dev/shm; else echo $${TMPDIR:-/tmp}; fi)
 PYTEST := place=$$(mktemp -d $(SCRATCH)/bw-XXXXXX) && trap 'rm -rf '$$place EXIT && chmod a+x $$place && TMPDIR=$$place BACKWATER_SCHEMES= $(BIN)/pytest --basetemp=$$place/t $(WORKERS)
 
-.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-rust test-python test-long test-oldest test-slurm fuzz bench bench-costs bench-lab bench-peer bench-page lint lint-rust lint-python tools audit sbom format docs figures rustdoc api formats results lock wheel clean
+.PHONY: help setup run lab lab-tables lab-hour lab-doctor test test-programs test-rust test-python test-long test-oldest test-slurm fuzz bench bench-costs bench-lab bench-peer bench-page lint lint-rust lint-python tools audit sbom format docs figures rustdoc api formats results lock wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -80,9 +83,17 @@ lab-doctor: setup ## whether this machine can run `backwater lab`
 
 test: test-python test-rust ## everything that takes minutes at most, Rust and Python side by side
 
+# What is compiled for both comes first: compilers fill all processors, and Python's tests of compilers would wait for them.
+ifneq ($(filter test,$(MAKECMDGOALS)),)
+test-python: test-programs
+endif
+
+test-programs:
+	$(CARGO_TEST) --workspace $(MODULES) --no-run
+
 # Python's labs keep to real time, so these tests have what they leave of the processors.
-test-rust: ## unit, property and closed-form tests; the cores without std
-	nice cargo test --workspace $(MODULES) --locked
+test-rust: test-programs ## unit, property and closed-form tests; the cores without std
+	nice $(CARGO_TEST) --workspace $(MODULES)
 	if rustup target add $(BARE) 2>/dev/null; then $(CORES) --target $(BARE); else $(CORES); \
 		echo "No $(BARE) to be had: this showed only that the cores name nothing of std, not that nothing below them does."; fi
 
@@ -91,7 +102,7 @@ test-python: $(VENV)/.module ## command line, API, report in a browser
 
 test-long: setup ## statistics and sweeps that take longer
 	LONG=1 cargo test --workspace --locked --release -- --include-ignored
-	cargo test -p backwater-mine --locked --test schemes
+	$(CARGO_TEST) -p backwater-mine --test schemes
 	@$(PYTEST) -m "long or not long"
 
 test-oldest: setup ## what meets other libraries, with the oldest versions that pyproject.toml allows
@@ -101,9 +112,9 @@ test-slurm: setup ## sweeps on a real Slurm of one machine; as root, with the pa
 	BACKWATER_SCHEMES= $(BIN)/pytest -m long tests/test_slurm.py
 
 fuzz: ## every parser with mutations of valid texts and frames; FUZZ=executions
-	FUZZ=$(FUZZ) cargo test -p backwater-scenario --locked --test fuzz -- --ignored --nocapture
-	FUZZ=$(FUZZ) cargo test -p backwater-jobs --locked --test fuzz -- --ignored --nocapture
-	FUZZ=$(FUZZ) cargo test -p backwater-wire --locked --test frames -- --ignored --nocapture
+	FUZZ=$(FUZZ) $(CARGO_TEST) -p backwater-scenario --test fuzz -- --ignored --nocapture
+	FUZZ=$(FUZZ) $(CARGO_TEST) -p backwater-jobs --test fuzz -- --ignored --nocapture
+	FUZZ=$(FUZZ) $(CARGO_TEST) -p backwater-wire --test frames -- --ignored --nocapture
 
 bench: ## packet-hops per second and peak memory with one and two threads, into target/bench*.json; then the data plane alone
 	cargo run --release --locked -p backwater-sim --bin bench -- --out target/bench.json
@@ -125,12 +136,12 @@ bench-page: setup ## how long a large page takes to answer clicks, in a headless
 
 lint: lint-rust lint-python ## formatting and lints, Rust and Python
 
-# By the profile of the tests, so that macros and build scripts are compiled once for both.
+# By the profile of the tests, so that macros and build scripts are compiled once for all.
 lint-rust:
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(OUTSIDE)
-	cargo clippy --profile test --workspace --all-targets --locked -- -D warnings
-	cargo clippy --profile test --workspace --test schemes --locked -- -D warnings # What `build-scheme --test` compiles is no target of `all`.
+	cargo clippy --profile bench --workspace --all-targets --locked -- -D warnings
+	cargo clippy --profile bench --workspace --test schemes --locked -- -D warnings # What `build-scheme --test` compiles is no target of `all`.
 
 lint-python: $(VENV)/.packages
 	$(BIN)/ruff format --check python tests tools

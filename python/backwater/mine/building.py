@@ -98,7 +98,8 @@ def run_tests(crates: list[Path], *, engine: Path | None = None) -> None:
     # Errors
     As `build`; `CompilerError` if a test fails.
     """
-    cargo(engine_at(engine), [checked(crate) for crate in crates], "test", "--quiet", "--test", "schemes")
+    own = [checked(crate) for crate in crates]
+    cargo(engine_at(engine), own, "test", "--profile", "bench", "--quiet", "--test", "schemes")
 
 
 def checked(crate: Path) -> Path:
