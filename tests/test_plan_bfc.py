@@ -57,7 +57,7 @@ def test_headers_fit_from_500_bytes_on() -> None:
         assert row["pipeline_packets_per_second"] == pytest.approx(row["packets_per_second"] / 2)
 
 
-@pytest.mark.parametrize("load", [0.3, 0.8, 0.95])
+@pytest.mark.parametrize("load", [0.8, *(pytest.param(load, marks=pytest.mark.long) for load in (0.3, 0.95))])
 @pytest.mark.parametrize("queues", [1, 2, 7, 31])
 def test_flows_share_queues_as_when_they_are_assigned(load: float, queues: int) -> None:
     """Numbers of flows are drawn, and each is given a queue: an empty one if there is any, or one by hash."""

@@ -1,6 +1,6 @@
-//! Exhaustive exploration of FlowSail's and BFC's state machines, as shipped: two switches in line, two or three flows,
-//! a control frame lost and one duplicated, in every order of these events. `make test-long` also loses two,
-//! delays frames, and leaves a buffer of two packets.
+//! Exhaustive exploration of FlowSail's and BFC's state machines, as shipped: two switches in line, two flows, a
+//! control frame lost and one duplicated, in every order of these events. `make test-long` also has three flows and two
+//! receivers, loses two frames, delays frames, and leaves a buffer of two packets.
 //!
 //! In every state packets arrive in order, no packet leaves against a pause that has arrived, and the switches agree
 //! with a recount and stay within their buffers. From every state, once no more frames are lost, a fair schedule ends
@@ -154,14 +154,10 @@ fn flowsail_states() {
     explore::<FlowSail<1>>("new packets after old ones", UNEVEN, &sharp());
     let lossless = Plan { losses: 0, doubles: 0, ..PAIR };
     explore::<FlowSail<1>>("paused again", Plan { packets: &[3, 2], ..lossless }, &sharp());
-    explore::<FlowSail<1>>("two normal queues", Plan { queues: 3, ..PAIR }, &flowsail());
-    explore::<FlowSail<1>>("two receivers", Plan { receivers: &[1, 2], ..UNEVEN }, &sharp());
 }
 
 #[test]
 fn flowsail_states_with_little_room() {
-    let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], queues: 3, draws: 2, ..PAIR };
-    explore::<FlowSail<1>>("three flows", Plan { doubles: 0, ..three }, &sharp());
     let one_record = FlowSailParams { table_entries: 1, ..sharp() };
     let untracked = Plan { packets: &[4, 1], doubles: 0, all_tracked: false, ..PAIR };
     explore::<FlowSail<1>>("room for one record", untracked, &one_record);
@@ -180,10 +176,6 @@ fn flowsail_states_draining() {
 #[test]
 fn bfc_states() {
     explore::<BfcSwitch>("a queue each", BY_QUEUE, &twice(&bfc()));
-    let sharp = twice(&BfcParams { fixed_threshold: Some(Bytes(512)), ..bfc() });
-    explore::<BfcSwitch>("two receivers", Plan { receivers: &[1, 2], doubles: 0, ..BY_QUEUE }, &sharp);
-    let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], draws: 2, doubles: 0, ..BY_QUEUE };
-    explore::<BfcSwitch>("three flows, two queues", three, &twice(&bfc()));
     let one = twice(&BfcParams { table_entries_per_queue: 1, ..bfc() });
     explore::<BfcSwitch>("one entry", BY_QUEUE, &one);
 }
@@ -194,6 +186,7 @@ fn without_last_packets() -> (BfcParams, BfcParams) {
 }
 
 #[test]
+#[ignore = "a quarter of a minute"]
 fn bfc_states_without_last_packets() {
     // A flow with a queue to itself needs three packets for one that counts.
     let five = Plan { packets: &[3, 2], doubles: 0, ..BY_QUEUE };

@@ -867,7 +867,8 @@ fn crowd(seed: u64) -> Result<(), String> {
 
 #[test]
 fn a_crowd_of_flows_stays_in_order() {
+    let seeds = if std::env::var_os("LONG").is_some() { 250 } else { 60 };
     let failed: Vec<String> =
-        (0..250).filter_map(|seed| crowd(seed).err().map(|text| format!("seed {seed}: {text}"))).collect();
+        (0..seeds).filter_map(|seed| crowd(seed).err().map(|text| format!("seed {seed}: {text}"))).collect();
     assert!(failed.is_empty(), "{} fail: {:#?}", failed.len(), &failed[..failed.len().min(8)]);
 }

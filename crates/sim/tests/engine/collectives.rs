@@ -175,7 +175,8 @@ fn a_barrier_waits_for_the_slowest() {
 
 #[test]
 fn every_event_of_a_collective_holds_up() {
-    for (scheme, pattern) in [("bfc", "ring"), ("flowsail", "all-to-all"), ("dctcp-tcp", "ring"), ("bfc", "pipeline")] {
+    let all = [("flowsail", "all-to-all"), ("bfc", "pipeline"), ("bfc", "ring"), ("dctcp-tcp", "ring")];
+    for (scheme, pattern) in all.into_iter().take(cases(2, 4) as usize) {
         let (outcome, report) = audited(&clos(scheme, &format!("{BACKGROUND}{}{LOSSY}", job(pattern))), 2);
         assert!(report.faults.is_empty(), "{scheme}, {pattern}: {:?}", report.faults);
         assert!(outcome.started.iter().all(|at| at != Instant::NEVER));
@@ -195,7 +196,7 @@ fn threads_and_windows_do_not_matter() {
             for threads in [2, 4].into_iter().take(cases(1, 2) as usize) {
                 assert_eq!(one, digest(&scenario, threads), "{scheme}, {pattern} on {threads} threads");
             }
-            for (window, threads) in [(600_000, 1), (84_000, 2)] {
+            for (window, threads) in [(84_000, 2), (600_000, 1)].into_iter().take(cases(1, 2) as usize) {
                 scenario.run.window = Some(Duration(window));
                 assert_eq!(one, digest(&scenario, threads), "{scheme}, {pattern}, windows of {window} ps");
             }

@@ -5,7 +5,7 @@
 
 use crate::common::audit::{Counts, Fault};
 use crate::common::random::{self, Family};
-use crate::common::{audited, scenario, spy, watched};
+use crate::common::{audited, cases, scenario, spy, watched};
 use backwater_sim::{Simulation, Watch};
 use backwater_types::Instant;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -200,10 +200,10 @@ fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
 }
 
 /// Runs cases in a single thread, as cases on two threads need the other core.
-fn sweep(family: Family, cases: impl IntoIterator<Item = u64>) {
+fn sweep(family: Family, numbers: impl IntoIterator<Item = u64>) {
     let mut total = 0;
     let (mut counts, mut quiescent, mut failed) = (Counts::new(), 0, Vec::new());
-    for number in cases {
+    for number in numbers {
         total += 1;
         match check(family, number) {
             Ok((reached, silent)) => {
@@ -242,27 +242,27 @@ fn sweep(family: Family, cases: impl IntoIterator<Item = u64>) {
 
 #[test]
 fn random_networks_break_no_rule() {
-    sweep(Family::Queues, 0..1_000);
+    sweep(Family::Queues, 0..cases(500, 1_000));
 }
 
 #[test]
 fn random_flowsail_networks_break_no_rule() {
-    sweep(Family::Flows, (0..1_000).chain(RARE));
+    sweep(Family::Flows, (0..cases(500, 1_000)).chain(RARE));
 }
 
 #[test]
 fn random_tcp_networks_break_no_rule() {
-    sweep(Family::Tcp, 0..1_000);
+    sweep(Family::Tcp, 0..cases(500, 1_000));
 }
 
 #[test]
 fn random_credit_networks_break_no_rule() {
-    sweep(Family::Credits, 0..1_000);
+    sweep(Family::Credits, 0..cases(500, 1_000));
 }
 
 #[test]
 fn random_networks_of_extended_bfc_break_no_rule() {
-    sweep(Family::Extended, 0..1_000);
+    sweep(Family::Extended, 0..cases(500, 1_000));
 }
 
 /// `make test-long`.
