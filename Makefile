@@ -218,7 +218,7 @@ $(VENV)/bin/maturin: requirements.lock | $(VENV)/bin/python
 
 $(VENV)/.packages: requirements.lock $(VENV)/bin/maturin
 	@echo "Python packages into $(VENV): about a minute."
-	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	@touch $@
 
 MATURIN := env -u CONDA_PREFIX PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin
