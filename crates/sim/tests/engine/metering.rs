@@ -182,7 +182,7 @@ fn compare_families(cases: std::ops::Range<u64>) {
 
 #[test]
 fn meters_report_what_a_count_of_every_packet_finds() {
-    compare_families(0..cases(100, 300));
+    compare_families(0..cases(200, 300));
 }
 
 /// `make test-long`.
