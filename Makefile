@@ -83,7 +83,7 @@ lab-doctor: setup ## whether this machine can run `backwater lab`
 
 test: test-python test-rust ## everything that takes minutes at most, Rust and Python side by side
 
-# What is compiled for both comes first: compilers fill all processors, and Python's tests of compilers would wait for them.
+# Compilers come first. They fill all processors, and while they work, a test of Python that compiles a scheme would wait for them.
 ifneq ($(filter test,$(MAKECMDGOALS)),)
 test-python: test-programs
 endif

@@ -1,6 +1,8 @@
 //! Networks whose switches are processes of their own, in virtual time: neighbours that start again, that never resume,
 //! that forge frames; and hosts that forge frames.
 
+#[path = "../../sim/tests/engine/common/cases.rs"]
+mod cases;
 mod network;
 
 use backwater_lab::fabric::outside::{End, Part};
@@ -9,6 +11,7 @@ use backwater_scenario::topology::{Graph, expand};
 use backwater_types::hash::{self, Stream};
 use backwater_types::{ControlFrame, Duration, FlowName, Instant, QueueMap};
 use backwater_wire::{Address, Body, Frame, Pfc};
+use cases::cases;
 use network::{FULL, Net, Parts, fabric, frame, number, overload, scenario};
 
 /// Time of a full frame at 100 Gbps.
@@ -294,11 +297,11 @@ fn anything_may_come_from_a_neighbour() {
     }
 }
 
-/// A million frames of random sizes cross a network, in one part and in many. Each arrives once, in the order of its
+/// Frames of random sizes cross a network, in one part and in many: 200,000, and a million by `make test-long`. Each arrives once, in the order of its
 /// flow, and byte for byte as it was sent. No scheme here may lose one.
 #[test]
 fn many_frames_arrive_once_in_order_and_as_they_were() {
-    let pairs = if std::env::var_os("LONG").is_some() { 100_000 } else { 20_000 };
+    let pairs = cases(20_000, 100_000) as u32;
     for (scheme, apart) in [("bfc", false), ("flowsail", false), ("pfc", false), ("bfc", true), ("flowsail", true)] {
         let scenario = scenario(&overload(scheme));
         let graph = expand(&scenario.topology);

@@ -2,6 +2,8 @@
 
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 
+#[path = "../../sim/tests/engine/common/cases.rs"]
+mod cases;
 mod traffic;
 
 use backwater_dataplane::{DataPlane, Departed, Discarded, Readings, Received, Sent};
@@ -12,6 +14,7 @@ use backwater_schemes::AnySwitch;
 use backwater_schemes::planes::Product;
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Frame, Instant, Kind, PortId, QueueId};
+use cases::cases;
 use std::path::{Path, PathBuf};
 use traffic::{Did, Drops, Shared, Traffic, build, head, recorded};
 
@@ -224,8 +227,7 @@ fn a_log_cut_anywhere_in_its_last_kilobyte_is_answered() {
     let scratch = Scratch::new("cut");
     let scenario = scenario("bfc", "queues = 16\nbuffer = \"200 KB\"");
     let (_, bytes) = recorded(built(&scenario), Drops::Never, 1_000, &Head::new(&scenario, "switch1").expect("JSON"));
-    let step = if std::env::var_os("LONG").is_some() { 1 } else { 7 };
-    for length in (bytes.len() - 1024..bytes.len()).step_by(step) {
+    for length in (bytes.len() - 1024..bytes.len()).step_by(cases(7, 1) as usize) {
         let replay = replayed(&scratch.file("cut.log", &bytes[..length])).expect("nothing is damaged");
         assert_eq!(replay.difference, None);
         assert!(!matches!(replay.ending, None | Some(Ending::Complete)), "{length}: {:?}", replay.ending);
@@ -239,7 +241,7 @@ fn flipped_bytes_are_refused() {
     let scenario = scenario("flowsail", "queues = 16\nbuffer = \"200 KB\"");
     let (_, bytes) = recorded(built(&scenario), Drops::Never, 500, &Head::new(&scenario, "switch1").expect("JSON"));
     let mut draws = Stream::new(3, 3, 3);
-    for _ in 0..if std::env::var_os("LONG").is_some() { 1_000 } else { 200 } {
+    for _ in 0..cases(200, 1_000) {
         let mut flipped = bytes.clone();
         let at = draws.next_u32() as usize % flipped.len();
         flipped[at] ^= 1 + (draws.next_u32() % 255) as u8;

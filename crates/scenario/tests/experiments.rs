@@ -1,12 +1,16 @@
 //! Every shipped scenario file loads at each of its scales and reads back from its JSON. Files of computations are left
 //! out: Python knows them, and `tests/test_compute.py` loads them.
 
+#[path = "../../sim/tests/engine/common/cases.rs"]
+mod cases;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use std::collections::BTreeSet;
 
 use backwater_scenario::{Plan, from_json, load};
+use cases::cases;
 use serde_json::Value;
 
 fn files(dir: &Path, found: &mut Vec<PathBuf>) {
@@ -36,11 +40,6 @@ fn experiments() -> Vec<PathBuf> {
     found
 }
 
-/// Of what takes long, every so many are tried, and all by `make test-long`.
-fn one_in(everyday: usize) -> usize {
-    if std::env::var_os("LONG").is_some() { 1 } else { everyday }
-}
-
 /// Runs of other seeds load as the first does.
 const ONE_SEED: &str = "seeds.count=1";
 
@@ -52,7 +51,7 @@ fn every_experiment_loads_at_every_scale() {
         for scale in scales.map(Some).chain([None]) {
             let plan = load(&path, &[ONE_SEED.into()], scale).unwrap_or_else(|error| panic!("{scale:?}: {error}"));
             assert!(!plan.name.is_empty() && !plan.description.is_empty(), "{}", path.display());
-            for run in plan.runs.iter().step_by(one_in(5)) {
+            for run in plan.runs.iter().step_by(cases(5, 1) as usize) {
                 let json = serde_json::to_string(&run.scenario).expect("a scenario is plain data");
                 let again =
                     from_json(&json).unwrap_or_else(|error| panic!("{} {}: {error}", path.display(), run.label));
@@ -100,7 +99,7 @@ fn every_experiment_can_be_swept_along_an_axis_that_it_has_not() {
     let along = |path: &Path, axis: &str| {
         load(path, &[ONE_SEED.into(), axis.into()], None).unwrap_or_else(|error| panic!("{error}"))
     };
-    for path in experiments().into_iter().step_by(one_in(4)) {
+    for path in experiments().into_iter().step_by(cases(4, 1) as usize) {
         let own = load(&path, &[ONE_SEED.into()], None).expect("it loads");
         let swept = along(&path, "sweep.run.origin=[\"0 s\", \"1 us\"]");
         assert_eq!(swept.runs.len(), 2 * own.runs.len(), "{}", path.display());

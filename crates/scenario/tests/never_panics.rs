@@ -1,10 +1,14 @@
 //! A damaged scenario is refused or accepted, and never causes a panic. Damage cuts, doubles, swaps and overwrites
 //! pieces of real files.
 
+#[path = "../../sim/tests/engine/common/cases.rs"]
+mod cases;
+
 use std::path::Path;
 
 use backwater_scenario::{from_json, load_str};
 use backwater_types::hash::Stream;
+use cases::cases;
 
 /// Scenarios whose last table is `[figure]`, and their claims.
 const PUBLISHED: [(&str, &str); 2] = [
@@ -53,7 +57,7 @@ fn damage_is_never_a_panic() {
     let mut stream = Stream::new(1, 2, 3);
     let mut below = |n: usize| (stream.next_u32() as usize) % n.max(1);
     let (mut good, mut bad) = (0, 0);
-    let rounds = if std::env::var_os("LONG").is_some() { 500 } else { 150 };
+    let rounds = cases(150, 500) as usize;
     for round in 0..rounds {
         let text: Vec<char> = seeds[round % seeds.len()].chars().collect();
         let at = below(text.len());

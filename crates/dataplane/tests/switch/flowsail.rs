@@ -3,6 +3,7 @@
 //! Packets have 1000 bytes. Ports have 100 Gb/s and an HRTT of 2 us, so the one-hop bandwidth-delay product is 25,000
 //! bytes.
 
+use crate::cases::cases;
 use backwater_dataplane::flow_table::{Record, state};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
@@ -867,8 +868,7 @@ fn crowd(seed: u64) -> Result<(), String> {
 
 #[test]
 fn a_crowd_of_flows_stays_in_order() {
-    let seeds = if std::env::var_os("LONG").is_some() { 250 } else { 60 };
     let failed: Vec<String> =
-        (0..seeds).filter_map(|seed| crowd(seed).err().map(|text| format!("seed {seed}: {text}"))).collect();
+        (0..cases(60, 250)).filter_map(|seed| crowd(seed).err().map(|text| format!("seed {seed}: {text}"))).collect();
     assert!(failed.is_empty(), "{} fail: {:#?}", failed.len(), &failed[..failed.len().min(8)]);
 }

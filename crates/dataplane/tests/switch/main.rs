@@ -4,6 +4,8 @@
 
 mod bfc;
 mod bfc_extended;
+#[path = "../../../sim/tests/engine/common/cases.rs"]
+mod cases;
 mod driver;
 mod drop_notice;
 mod fairness;

@@ -1,6 +1,7 @@
 //! Priority classes: the queues of each class, BFC's pauses within a class, and the order of departure; by hand, and
 //! compared with linear searches at random.
 
+use crate::cases::cases;
 use backwater_dataplane::{
     Bfc, BfcParams, ByPriority, Composed, DataPlane, Dynamic, NoBackpressure, Policy, PortShape, Readings, Red, Shape,
     Stochastic, Switch,
@@ -391,7 +392,7 @@ fn crowd(seed: u64) -> Result<[u32; 2], String> {
 #[test]
 fn a_crowd_of_classes_agrees_with_reference_lists() {
     let (mut failed, mut seen) = (Vec::new(), [0, 0]);
-    for seed in 0..if std::env::var_os("LONG").is_some() { 200 } else { 60 } {
+    for seed in 0..cases(60, 200) {
         match crowd(seed) {
             Ok(more) => seen = [seen[0] + more[0], seen[1] + more[1]],
             Err(text) => failed.push(format!("seed {seed}: {text}")),

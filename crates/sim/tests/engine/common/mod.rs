@@ -1,6 +1,7 @@
 //! Code that the engine's tests share: scenarios from text, audited runs, random networks.
 
 pub mod audit;
+pub mod cases;
 pub mod hpcc_model;
 pub mod log;
 pub mod memory;
@@ -17,12 +18,8 @@ use backwater_sim::{Outcome, Simulation, Watch};
 use spy::Spy;
 
 pub use audit::{Audit, Report};
+pub use cases::cases;
 pub use scenarios::scenario;
-
-/// How many cases a test tries: `long` of them with the environment variable `LONG`, as in `make test-long`.
-pub fn cases(everyday: u64, long: u64) -> u64 {
-    if std::env::var_os("LONG").is_some() { long } else { everyday }
-}
 
 /// Runs `scenario` on one thread.
 pub fn run(scenario: &Scenario) -> Outcome {
