@@ -110,5 +110,10 @@ def any_moment(chance: random.Random, whole_s: float) -> float:
 
 
 def limit_files(size: int) -> None:
-    """No file of this process grows beyond this."""
+    """No file grows beyond this. For a child before it starts a program.
+
+    Python would leave cut bytecode, which every later process fails to read: it does not look how much was written.
+    So it writes none.
+    """
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+import faults
 from backwater import Experiment
-from conftest import Cli, command
+from conftest import Cli
 
 
 @pytest.fixture(scope="module")
@@ -113,15 +112,9 @@ def test_it_is_refused_with_place_value_and_what_was_expected(
         "report run --out x",
     ],
 )
-def test_a_disk_without_space_is_named_with_the_file(made: Path, tmp_path: Path, words: str) -> None:
+def test_a_disk_without_space_is_named_with_the_file(process: Cli, made: Path, tmp_path: Path, words: str) -> None:
     shutil.copytree(made / "run", tmp_path / "run")
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-
-    done = subprocess.run(
-        command(*words.split()), cwd=tmp_path, preexec_fn=limit, capture_output=True, text=True, timeout=120
-    )
+    done = process(*words.split(), preexec_fn=lambda: faults.limit_files(100))
     assert done.returncode == 2, done.stderr
     assert "x" in done.stderr
     assert done.stderr.rstrip().endswith("cannot be written: the disk is full"), done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import faults
 from backwater.runs import capture
 from backwater.scenario.network import Link, Network, Node
 
@@ -48,7 +48,7 @@ def run(
 
     def few_bytes() -> None:
         if limit is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            faults.limit_files(limit)
 
     return subprocess.run(command, cwd=where, capture_output=True, text=True, timeout=120, preexec_fn=few_bytes)
 

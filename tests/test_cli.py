@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import faults
 from backwater import Experiment, InputError, Results, _core, cli
 from backwater.execute import sweep
 from backwater.scenario import experiments
@@ -139,10 +139,8 @@ def test_what_a_user_gets_wrong_is_one_message_and_exit_code_2(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX limits")
 def test_a_full_disk_leaves_nothing_half_written(process: Cli, smoke: Path, tmp_path: Path) -> None:
-    def limit() -> None:  # No file beyond 3000 bytes: the flows do not fit.
-        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
-
-    done = process("run", smoke, "--out", "here", preexec_fn=limit)
+    # The flows do not fit into 3000 bytes.
+    done = process("run", smoke, "--out", "here", preexec_fn=lambda: faults.limit_files(3000))
     assert done.returncode == 2, done.stderr
     assert "the disk is full" in done.stderr
     assert "here" in done.stderr
