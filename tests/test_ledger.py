@@ -38,7 +38,7 @@ def test_every_verdict_in_the_ledger_is_one_and_every_claim_is_there_once() -> N
     rows = ledger.read(RESULTS / ledger.LEDGER)
     assert rows
     assert {row["verdict"] for row in rows} <= set(claims.VERDICTS)
-    listed = [row["claim"] for row in rows]
+    listed = [(row["claim"], row["scale"]) for row in rows]
     assert len(set(listed)) == len(listed)
 
 
@@ -50,6 +50,33 @@ def test_experiments_run_again_replace_their_rows_and_no_others(tmp_path: Path) 
     ledger.merge(file, [row("bfc-fig10.2", "fact", "bfc-fig10")])
     kept = [(row["claim"], row["verdict"]) for row in ledger.read(file)]
     assert kept == [("bfc-fig9.1", "fail"), ("bfc-fig10.2", "fact"), ("fs-fig3.1", "pass"), ("bcc-fig9.1", "pass")]
+
+
+def test_a_claim_has_a_row_for_each_scale_and_counts_at_the_largest(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.json"
+    first, second = "bfc-fig9.1", "bfc-fig9.2"
+    run = "backwater reproduce bfc-fig9 --scale paper"
+    ledger.merge(file, [row(first, "pass", scale="paper", measured="1.7", command=run)])
+    ledger.merge(file, [row(first, "undecided"), row(second, "fail")])
+    unjudged = row(second, "not-run", scale="paper", measured="only quick", command=run)
+    ledger.merge(file, [row(first, "fail", scale="paper", measured="2.2", command=run), unjudged])
+    kept = [(one["claim"], one["scale"], one["verdict"]) for one in ledger.read(file)]
+    assert kept == [
+        (first, "quick", "undecided"),
+        (second, "quick", "fail"),
+        (first, "paper", "fail"),
+        (second, "paper", "not-run"),
+    ]
+    assert [one["verdict"] for one in ledger.read(file)[2]["history"]] == ["pass"], "what was at this scale before"
+    pages = ledger_pages.render(tmp_path)
+    assert "| [BFC](bfc.md) | 0 | 0 | 0 | 2 | 0 | 0 | 0 | 0 | 0 | 0 |" in pages["index.md"].splitlines()
+    page = pages["bfc.md"].splitlines()
+    assert "| bfc-fig9.1 | It is so. | 1 to 2 | 2.2<br>scale quick: undecided, 1.5 | fail; before: pass |" in page
+    assert "| bfc-fig9.2 | It is so. | 1 to 2 | 1.5 | fail |" in page
+    assert [one.partition(", seed")[0] for one in page if one.startswith("`backwater reproduce")] == [
+        "`backwater reproduce x` (scale quick",
+        f"`{run}` (scale paper",
+    ]
 
 
 def test_a_row_remembers_the_verdicts_before_it(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ Every published figure that Backwater runs has a command: `backwater reproduce b
 * `--scale quick` is the default, with enough flows for the claims.
 * `--scale paper` has the published length.
 
-`backwater reproduce bfc` runs all of a paper, in 19 minutes on two cores.
-`backwater reproduce all` runs everything, in 47 minutes.
+`backwater reproduce bfc` runs all of a paper, and `backwater reproduce all` runs everything. Both take many hours:
+`backwater check bfc --scale quick` says how long on your machine.
 [Experiments](../../experiments/README.md) lists every file, also those beyond the papers.
 
 | paper | figures and tables |
@@ -36,7 +36,7 @@ Every published figure that Backwater runs has a command: `backwater reproduce b
 def pages() -> dict[str, str]:
     """An index, and a page for each paper."""
     rows: dict[str, list[ledger.Row]] = {}
-    for row in ledger.read(ROOT / "docs/results" / ledger.LEDGER):
+    for row in ledger.at_largest(ledger.read(ROOT / "docs/results" / ledger.LEDGER)):
         if not row["claim"].startswith(ledger.OWN):
             rows.setdefault(row["experiment"], []).append(row)
     made = {}

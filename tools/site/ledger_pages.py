@@ -14,7 +14,7 @@ from typing import Any
 from backwater.judge.claims import VERDICTS
 from backwater.judge.estimate import MOST_SEEDS
 from backwater.judge.settled import OVERLOADED
-from backwater.ledger.book import LEDGER, OWN, Row, read
+from backwater.ledger.book import LEDGER, OWN, Row, at_largest, read, size
 from backwater.scenario import experiments
 
 PREFACE = "preface.md"
@@ -35,14 +35,19 @@ HOPS_PER_SECOND = 4e6
 def render(place: Path) -> dict[str, str]:
     """Makes the pages of a ledger as Markdown, by file name: `index.md`, and one for each paper."""
     by_experiment: dict[str, list[Row]] = {}
-    for row in read(place / LEDGER):
+    rows = read(place / LEDGER)
+    for row in at_largest(rows):
         by_experiment.setdefault(row["experiment"], []).append(row)
+    smaller: dict[str, list[Row]] = {}
+    for row in rows:
+        if row not in by_experiment[row["experiment"]] and row["verdict"] != "not-run":
+            smaller.setdefault(row["claim"], []).append(row)
     by_paper: dict[str, list[str]] = {}
     for name in by_experiment:
         by_paper.setdefault(experiments.paper_of(name), []).append(name)
     pages = {"index.md": [prose(place / PREFACE), counts(by_paper, by_experiment), moved(by_experiment)]}
     for paper, names in by_paper.items():
-        sections = [section(name, by_experiment[name]) for name in names]
+        sections = [section(name, by_experiment[name], smaller) for name in names]
         findings = prose(experiments.root() / paper / FINDINGS)
         summary = prose(experiments.root() / paper / SUMMARY)
         first = headlines([row for name in names for row in by_experiment[name]])
@@ -121,14 +126,24 @@ def line(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
-def section(name: str, listed: list[Row]) -> str:
-    """Makes the section of an experiment: its command, its result and the cause, and its claims."""
-    parts = [heading(name), run_line(listed), figure_of(name).get("finding", "").strip()]
+def section(name: str, listed: list[Row], smaller: dict[str, list[Row]]) -> str:
+    """Makes the section of an experiment: its commands, its result and the cause, and its claims.
+
+    `smaller` has the rows of a claim at smaller scales.
+    """
+    runs = sorted(listed + [row for of in listed for row in smaller.get(of["claim"], [])], key=size)
+    commands = "\n\n".join(dict.fromkeys(run_line(row) for row in runs))
+    parts = [heading(name), commands, figure_of(name).get("finding", "").strip()]
     judged = [row for row in listed if row["verdict"] != "not-run"]
     if judged:
         table = ["| claim | what it says | expected | measured | verdict |", "|---|---|---|---|---|"]
         for row in judged:
-            table.append(line(row["claim"], says(row), row["expected"], measured(row), verdict(row)))
+            at = [
+                f"scale {other['scale']}: {other['verdict']}, {other['measured']}"
+                for other in smaller.get(row["claim"], [])
+            ]
+            values = BREAK.join([measured(row), *at])
+            table.append(line(row["claim"], says(row), row["expected"], values, verdict(row)))
         parts.append("\n".join(table))
     parts.append(amendments(judged))
     reasons: dict[str, list[str]] = {}
@@ -202,9 +217,8 @@ def verdict(row: Row) -> str:
     return row["verdict"] + "*" * bool(row.get("amended")) + coverage + before
 
 
-def run_line(listed: list[Row]) -> str:
+def run_line(row: Row) -> str:
     """Returns the command of an experiment, and the version that ran it."""
-    row = listed[0]
     told = [f"scale {row['scale']}"] if row["scale"] else []
     if seeds := row["seeds"]:
         in_a_row = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))

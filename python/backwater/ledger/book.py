@@ -1,6 +1,7 @@
 """The ledger of claims: the verdict on each, stored as data.
 
-`backwater reproduce ID --ledger FILE` replaces the rows of the experiments it ran and leaves the others.
+`backwater reproduce ID --ledger FILE` replaces the rows of the experiments it ran, at the scale it ran them, and leaves
+the others.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ FORMAT = 2
 LEDGER = "ledger.json"
 OWN = "own-"
 """Claims of ours, not of a paper, begin so."""
+SCALES = ("smoke", "quick", "paper")
+"""Smallest first."""
 
 
 class Verdict(TypedDict):
@@ -109,15 +112,28 @@ def parsed(path: Path) -> Ledger:
         raise InputError(f"{path}: not a ledger: expected a file that --ledger wrote") from error
 
 
+def at_largest(listed: list[Row]) -> list[Row]:
+    """Returns one row for each claim, the one that counts: of the largest scale at which it was judged."""
+    largest: dict[str, Row] = {}
+    for row in sorted(listed, key=lambda row: (row["verdict"] != "not-run", size(row))):
+        largest[row["claim"]] = row
+    return [row for row in listed if row is largest[row["claim"]]]
+
+
+def size(row: Row) -> int:
+    """Returns the place of a row's scale among all scales."""
+    return SCALES.index(row["scale"]) if row["scale"] in SCALES else 0
+
+
 def merge(path: Path, new: list[Row]) -> None:
-    """Replaces the rows of these experiments in the ledger, in the order of papers and figures."""
+    """Replaces the rows of these experiments at these scales, in the order of papers, figures and scales."""
     old = parsed(path)
-    again = {row["experiment"] for row in new}
-    kept = [row for row in old["rows"] if row["experiment"] not in again]
-    before = {row["claim"]: row for row in old["rows"]}
-    new = [{**row, "history": history(before.get(row["claim"]), row)} for row in new]
+    again = {(row["experiment"], row["scale"]) for row in new}
+    kept = [row for row in old["rows"] if (row["experiment"], row["scale"]) not in again]
+    before = {(row["claim"], row["scale"]): row for row in old["rows"]}
+    new = [{**row, "history": history(before.get((row["claim"], row["scale"])), row)} for row in new]
     order = {name: i for i, name in enumerate(in_order())}
-    merged = sorted(kept + new, key=lambda row: order.get(row["experiment"], len(order)))
+    merged = sorted(kept + new, key=lambda row: (order.get(row["experiment"], len(order)), size(row)))
     used = {row["simulation"] for row in merged}
     simulations = {name: runs for name, runs in old["simulations"].items() if name in used}
     if new:
@@ -128,7 +144,7 @@ def merge(path: Path, new: list[Row]) -> None:
 
 
 def history(before: Row | None, now: Row) -> list[Verdict]:
-    """Returns the earlier verdicts of a claim, oldest first: those that were followed by another one."""
+    """Returns the earlier verdicts of a claim at a scale, oldest first: those that were followed by another one."""
     if before is None:
         return []
     earlier = before.get("history", [])
