@@ -33,7 +33,8 @@ impl Baseline {
 
     /// Names the machine of the baseline.
     pub(crate) fn machine(&self) -> String {
-        format!("{}, {} cores", self.machine["processor"].as_str().unwrap_or("none"), self.machine["cores"])
+        let of = |key: &str| self.machine[key].as_str().unwrap_or("unknown");
+        format!("{}, model {}, {} cores", of("processor"), of("model"), self.machine["cores"])
     }
 
     /// Returns the speed of a row over that of the baseline. `None` if the baseline is of another machine, or lacks the
@@ -65,14 +66,21 @@ fn is_same(a: &Value, b: &Value) -> bool {
     ["scenario", "scheme", "threads"].iter().all(|key| a[*key] == b[*key])
 }
 
-/// Describes this machine: processor, cores, and a hash of the number that its system gave it.
+/// Describes this machine: processor, its model and clock, cores, and a hash of the number that its system gave it.
+///
+/// Virtual machines of one image have the same number, and their processors often have a name without a model.
 pub(crate) fn machine() -> Value {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let info = read("/proc/cpuinfo");
-    let name = info.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(": ").nth(1));
+    let told = |key: &str| {
+        let mut fields = info.lines().filter_map(|line| line.split_once(':'));
+        fields.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim())
+    };
+    let model = ["cpu family", "model", "stepping", "bogomips"].map(|key| told(key).unwrap_or("?")).join("/");
     let id = read("/etc/machine-id");
     json!({
-        "processor": name.unwrap_or(std::env::consts::ARCH),
+        "processor": told("model name").unwrap_or(std::env::consts::ARCH),
+        "model": model,
         "cores": std::thread::available_parallelism().map_or(1, |cores| cores.get()),
         "id": &blake3::hash(id.trim().as_bytes()).to_hex()[..16],
     })
