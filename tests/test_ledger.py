@@ -188,7 +188,8 @@ def test_what_is_no_ledger_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_reproduce_puts_its_claims_into_the_ledger(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "ledger.json"
-    ledger.merge(file, [row("bcc-fig9.1", "pass", "bcc-fig9"), row("fs-fig1.99", "pass", "flowsail-fig1")])
+    before = row("fs-fig1.99", "pass", "flowsail-fig1", scale="smoke")
+    ledger.merge(file, [row("bcc-fig9.1", "pass", "bcc-fig9"), before])
     done = cli("reproduce", "fs-fig1", "--scale", "smoke", "--ledger", "ledger.json")
     assert done.returncode in (0, 1), done.stderr
     rows = ledger.read(file)
