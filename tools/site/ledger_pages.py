@@ -40,7 +40,7 @@ def render(place: Path) -> dict[str, str]:
         by_experiment.setdefault(row["experiment"], []).append(row)
     smaller: dict[str, list[Row]] = {}
     for row in rows:
-        if row not in by_experiment[row["experiment"]] and row["verdict"] != "not-run":
+        if row not in by_experiment.get(row["experiment"], []) and row["verdict"] != "not-run":
             smaller.setdefault(row["claim"], []).append(row)
     by_paper: dict[str, list[str]] = {}
     for name in by_experiment:

@@ -57,7 +57,7 @@ def reproduce(
         typer.Option(
             "--ledger",
             metavar="FILE",
-            help="Write the claims into this ledger. Claims of other experiments in it stay.",
+            help="Write the claims into this ledger. Claims of other experiments and scales in it stay.",
             rich_help_panel=WHERE,
         ),
     ] = None,
