@@ -110,10 +110,10 @@ def any_moment(chance: random.Random, whole_s: float) -> float:
 
 
 def limit_files(size: int) -> None:
-    """No file grows beyond this. For a child before it starts a program.
+    """Keeps files of this process, a child that is about to start a program, from growing beyond a size.
 
-    Python would leave cut bytecode, which every later process fails to read: it does not look how much was written.
-    So it writes none.
+    Python does not check how much of its bytecode was written, and later processes fail to read a cut file. So the
+    program writes no bytecode.
     """
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

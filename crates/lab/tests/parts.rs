@@ -297,8 +297,8 @@ fn anything_may_come_from_a_neighbour() {
     }
 }
 
-/// Frames of random sizes cross a network, in one part and in many: 200,000, and a million by `make test-long`. Each arrives once, in the order of its
-/// flow, and byte for byte as it was sent. No scheme here may lose one.
+/// Frames of random sizes cross a network, in one part and in many: 200,000, and a million by `make test-long`. Each
+/// arrives once, in the order of its flow, and byte for byte as it was sent. No scheme here may lose one.
 #[test]
 fn many_frames_arrive_once_in_order_and_as_they_were() {
     let pairs = cases(20_000, 100_000) as u32;
