@@ -169,6 +169,15 @@ def test_an_index_and_a_page_for_each_paper(tmp_path: Path, monkeypatch: pytest.
     assert {name: (place / name).read_text() for name in pages} == pages
 
 
+def test_a_note_is_that_of_the_file_of_the_claim() -> None:
+    expected = experiments.own_keys(experiments.known()["bfc-fig14"])["expect"]
+    claim = next(one for one in expected if one["claim"] == "bfc-fig14.4")
+    older = row("bfc-fig14.4", "unsettled", "bfc-fig14", metric=claim["metric"], note="Two of four.")
+    assert ledger_pages.note_of(older) == claim["note"]
+    other = row("bfc-fig14.4", "unsettled", "bfc-fig14", metric="something else", note="Two of four.")
+    assert ledger_pages.note_of(other) == "Two of four."
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -177,7 +177,20 @@ def heading(name: str) -> str:
 
 def says(row: Row) -> str:
     """Returns the text of a claim, with its note."""
-    return row["says"] + (f"{BREAK}*{row['note']}*" if row["note"] else "")
+    note = note_of(row)
+    return row["says"] + (f"{BREAK}*{note}*" if note else "")
+
+
+def note_of(row: Row) -> str:
+    """Returns the note of a claim's file, where it is often written after the runs.
+
+    A claim that reads something else by now, or is gone, keeps the note that its row has.
+    """
+    path = experiments.known().get(row["experiment"])
+    expected = experiments.own_keys(path).get("expect", []) if path else []
+    same = (one for one in expected if (one["claim"], one["metric"]) == (row["claim"], row["metric"]))
+    claim = next(same, None)
+    return row["note"] if claim is None else claim.get("note", "")
 
 
 def measured(row: Row) -> str:
