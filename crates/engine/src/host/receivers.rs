@@ -1,14 +1,15 @@
 //! Receiving side of a host: one small record for each flow, found by the flow's number among those to this host.
 //!
 //! Numbers are given in order of arrival, so the records of recent flows form a sliding window. A flow that outlives
-//! the window moves to a short sorted list. A number in neither is a finished flow, which needs no record: its late
-//! duplicates are answered as such. Memory is proportional to live flows, and nothing is hashed.
+//! the window moves to a map: a few flows in most networks, thousands where packets are lost. A number in neither is a
+//! finished flow, which needs no record: its late duplicates are answered as such. Memory is proportional to live
+//! flows, and nothing is hashed.
 //!
 //! A closed-loop workload numbers its flows to a host beforehand, nearly in the order in which they start. Each such
 //! workload therefore has its own window here.
 
 use backwater_fabric::flow::own_slot;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Most records in a window.
 const WINDOW: usize = 1024;
@@ -56,7 +57,7 @@ struct Window<R> {
     base: u32,
     recent: VecDeque<Option<R>>,
     /// Unfinished flows older than the window, by number.
-    old: Vec<(u32, R)>,
+    old: BTreeMap<u32, R>,
 }
 
 impl<R: Default> Window<R> {
@@ -74,8 +75,7 @@ impl<R: Default> Window<R> {
     #[cold]
     fn find(&mut self, slot: u32) -> Option<&mut R> {
         if slot < self.base {
-            let at = self.old.binary_search_by_key(&slot, |(number, _)| *number).ok()?;
-            return Some(&mut self.old[at].1);
+            return self.old.get_mut(&slot);
         }
         let records = (slot - self.base) as usize + 1;
         self.recent.resize_with(self.recent.len().max(records), || Some(R::default()));
@@ -89,7 +89,7 @@ impl<R: Default> Window<R> {
     fn slide(&mut self) {
         while self.recent.len() > WINDOW / 2 {
             if let Some(Some(record)) = self.recent.pop_front() {
-                self.old.push((self.base, record));
+                self.old.insert(self.base, record);
             }
             self.base += 1;
         }
@@ -99,9 +99,7 @@ impl<R: Default> Window<R> {
     #[inline]
     fn finish(&mut self, slot: u32) {
         if slot < self.base {
-            if let Ok(at) = self.old.binary_search_by_key(&slot, |(number, _)| *number) {
-                self.old.remove(at);
-            }
+            self.old.remove(&slot);
             return;
         }
         self.recent[(slot - self.base) as usize] = None;
