@@ -20,14 +20,17 @@ pub struct Timers {
 /// An entry as one number, in the same order. A heap compares two of them without a call.
 type Key = u128;
 
+#[inline]
 fn key((at, slot, flow): Entry) -> Key {
     u128::from(at.0) << 64 | u128::from(slot) << 32 | u128::from(flow)
 }
 
+#[inline]
 fn time(key: Key) -> Instant {
     Instant((key >> 64) as u64)
 }
 
+#[inline]
 fn entry(key: Key) -> Entry {
     (time(key), (key >> 32) as u32, key as u32)
 }
@@ -75,5 +78,31 @@ impl Timers {
             Some((at, ..)) if *at <= again => self.first.pop_front(),
             _ => self.again.pop().map(|Reverse(key)| entry(key)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_leave_in_the_order_of_time_slot_and_flow() {
+        let last = u32::MAX;
+        let mut entries: [Entry; 6] = [
+            (Instant(u64::MAX - 1), 0, 0),
+            (Instant(5), last, 0),
+            (Instant(5), 3, last),
+            (Instant(5), 3, 7),
+            (Instant(0), last, last),
+            (Instant(1 << 40), 1, 2),
+        ];
+        let mut timers = Timers::default();
+        for entry in entries {
+            timers.push(entry);
+        }
+        entries.sort_unstable();
+        let left = core::iter::from_fn(|| timers.pop_due(Instant::NEVER));
+        assert!(left.eq(entries));
+        assert_eq!(timers.next(), Instant::NEVER);
     }
 }
