@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 from backwater import Experiment, InputError, Results
 from backwater.execute import sweep
-from backwater.execute.job import jobs_of
+from backwater.execute.job import jobs_of, start
 from backwater.execute.making import RECORDED_TOGETHER, Making, make
 from backwater.runs import coordinates, summaries
 from backwater.runs.manifest import Manifest, Timing
@@ -124,6 +126,21 @@ def test_a_run_that_was_made_is_not_made_again(small: Path, tmp_path: Path, cli:
     assert done.stdout.count(": started") == 4
     whole = Experiment(small, sets={"sweep.load": [0.2, 0.4, 0.6]}, seeds=2).simulate(tmp_path / "fresh")
     assert Results(tmp_path / "runs/two").table("summary").equals(whole.table("summary"))
+
+
+def test_the_progress_of_a_run_is_told_while_another_thread_waits_for_its_end(small: Path) -> None:
+    """If it waited too, it would hold Python's lock: no other run could be written, and no signal heard."""
+    (job,) = jobs_of(Experiment(small, sets={"run.duration": "100 ms"}).plan)
+    run = start(job)
+    waiting = threading.Thread(target=run.wait, args=(1e6,))
+    waiting.start()
+    told = []
+    while not told or (told[-1] == "running" and len(told) < 100):
+        told.append(run.progress()["state"])
+        time.sleep(0.001)
+    run.cancel()
+    waiting.join()
+    assert set(told) == {"running"}, told[-1]
 
 
 def test_every_number_of_a_summary_has_a_column(results: Results, tmp_path: Path) -> None:
