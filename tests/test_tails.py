@@ -79,6 +79,14 @@ def test_a_tenth_is_of_the_runs_and_their_report(long: Results, fits: Results) -
         assert spent <= tails.budget(done)
 
 
+def test_a_run_that_drops_packets_costs_more(fits: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its packet-hops take longer: of BFC's run without pausing in figure 17, five times as long."""
+    run = fits.runs[0]
+    lossless = tails.cost(run)
+    monkeypatch.setitem(run.summary["drops"], "buffer", run.summary["packet_hops"] // 5)
+    assert tails.cost(run) == pytest.approx(5 * lossless, rel=1e-3)
+
+
 def test_it_is_the_same_on_any_number_of_threads_and_from_the_command_line(
     fits: Results, three: Path, tmp_path: Path, cli: Cli
 ) -> None:

@@ -12,6 +12,7 @@ from backwater.runs import explain
 from backwater.runs.directory import RunDirectory
 from backwater.runs.explain import Explained
 from backwater.runs.run import Run
+from backwater.runs.summary import lost
 from backwater.show import report
 from backwater.show.answer import Entry, Measurement
 
@@ -19,6 +20,9 @@ SHARE = 0.1
 """Most that it may cost, as a share of the runs and of their report."""
 FOLLOWED = 1.2
 """Cost of a run whose slow flows are followed, as a multiple of the run (`docs/explain.md`)."""
+DROP_HOPS = 20
+"""Packet-hops that take as long as a dropped packet. Where a network does not keep up, thousands of flows wait at a
+host, and their memory is in no cache. Measured at 15 to 45."""
 REPORT_HOPS = 3_000_000
 """Cost of judging and writing a report: 0.3 s, in which a processor simulates about as many packet-hops."""
 HOPS_MAX = 300_000_000
@@ -59,7 +63,7 @@ def budget(done: RunDirectory) -> float:
 
 def cost(run: Run) -> float:
     """Packet-hops that explaining a run costs."""
-    return FOLLOWED * run.summary["packet_hops"]
+    return FOLLOWED * (run.summary["packet_hops"] + DROP_HOPS * lost(run.summary))
 
 
 def can_explain(run: Run) -> bool:
