@@ -111,6 +111,18 @@ impl<S, F> Flows<S, F> {
         self.list.get_mut(slot as usize).filter(|flow| flow.id == id && flow.live)
     }
 
+    /// Returns the number of slots, free ones too.
+    #[inline(always)]
+    pub fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Reads from `slot`, if there is one, so that it is in a cache soon. The value has no meaning.
+    #[inline(always)]
+    pub fn prefetch(&self, slot: u32) -> u32 {
+        self.list.get(slot as usize).map_or(0, |flow| flow.id)
+    }
+
     /// Returns all slots, free ones too.
     pub fn slots(&self) -> core::ops::Range<u32> {
         0..self.list.len() as u32

@@ -26,6 +26,9 @@ use receivers::Receivers;
 use starts::Starts;
 use std::collections::VecDeque;
 
+/// Largest number of flows of a host that, with those of all hosts, stay in a core's second-level cache.
+const FEW_FLOWS: usize = 128;
+
 /// Host with NIC `N` and transport `T`, whose events are kept by schedule `S`.
 pub struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> {
     port: HostPort<S>,
@@ -116,6 +119,17 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
 
     fn changes(&self) -> impl Iterator<Item = Instant> {
         self.changes.iter().chain(&self.reroutes).copied()
+    }
+
+    #[inline(always)]
+    fn prefetch<'a>(&self, frames: impl Iterator<Item = &'a Frame<T::Extension>>)
+    where
+        Self: 'a,
+    {
+        if self.flows.count() > FEW_FLOWS {
+            let flows = frames.filter(|frame| !frame.kind.is_for_receiver()).map(|frame| frame.sender_slot);
+            std::hint::black_box(flows.fold(0, |sum, slot| sum ^ self.flows.prefetch(slot)));
+        }
     }
 
     #[inline(always)]

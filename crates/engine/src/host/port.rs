@@ -43,6 +43,11 @@ pub trait EndHost: Send + Sized {
     fn port_mut(&mut self) -> &mut HostPort<Self::Schedule>;
     /// Iterates over the times at which the link changes, and routes where the NIC asks for that.
     fn changes(&self) -> impl Iterator<Item = Instant>;
+    /// Prefetches the flows that acknowledgements and pauses name, where many flows are open. `frames` are those that
+    /// arrive in a window. Handled one by one, each would wait for memory; independent reads wait together.
+    fn prefetch<'a>(&self, frames: impl Iterator<Item = &'a Frame<ExtensionOf<Self>>>)
+    where
+        Self: 'a;
     /// Handles the arrival of a frame.
     fn arrive(
         &mut self,

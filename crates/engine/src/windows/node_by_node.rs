@@ -74,6 +74,7 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
     report: &mut dyn FnMut(Instant, Report),
     observer: &mut O,
 ) {
+    host.prefetch(transit.schedule.in_flight[host.port().link_in as usize].before(end));
     let w = &mut EventContext { now: Instant::ZERO, params, transit, report, observer };
     while let Some((now, leaf)) = host.port().agenda.first_before(end) {
         w.now = now;
