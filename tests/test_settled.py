@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from backwater import Results
 from backwater.judge import courses, settled, words
+from backwater.judge.columns import Columns
 from backwater.judge.courses import Times
 from backwater.judge.estimate import exact
 from backwater.judge.settled import Course
@@ -118,6 +120,21 @@ def test_what_has_no_course_of_its_own_is_told_by_the_bytes_in_progress() -> Non
     assert told == "settled; of the bytes in progress the later half is 1 times the earlier (0.976 to 1.03)"
     alone = words.settling([("BFC's drops.buffer summary", settled.test(runs[:1], 1))])
     assert alone == "", "one run says nothing"
+
+
+def test_buffers_have_a_course_of_their_own(results: Results) -> None:
+    """A percentile of the bytes in all switches is one number of the run, and their samples are a table."""
+    run = results.runs[0]
+    found = courses.course(Columns(), [run], {"summary": "buffer.p95_bytes"})
+    assert found is not None
+    table = run.table("buffers")
+    when, values = (table[name].to_numpy().astype(float) for name in ("time_ps", "buffered_bytes"))
+    later = when >= (when.min() + when.max()) / 2
+    halves = [np.percentile(values[half], 95, method="inverted_cdf") for half in (~later, later)]
+    assert found.parts[2] == pytest.approx(halves, rel=0.02)
+    dropped = courses.course(Columns(), [run], {"summary": "drops.buffer"})
+    assert dropped is not None
+    assert dropped.parts == {}
 
 
 def test_ages_and_draining_are_told_to_three_digits() -> None:

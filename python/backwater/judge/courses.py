@@ -28,6 +28,10 @@ UNTESTED: tuple[Kind, ...] = ("scenario", "result", "injected_within")
 """Measurements that do not depend on how long a network runs."""
 OF_ARRIVALS = ("load[", "flows.counted")
 """Numbers of `summary.json` that the arrivals alone decide."""
+BUFFERS = ("buffers", "buffered_bytes")
+"""Table of the bytes in each switch over time, and its column."""
+OF_BUFFERS = {f"buffer.{name}_bytes": name for name in ("mean", "p50", "p95", "p99")}
+"""Statistics of that column, by their name in `summary.json`."""
 FEWEST = 20
 """Flows or samples of a part below which its mean is not taken; percentiles need as many as everywhere."""
 PARTS_OF_SAMPLES = 4
@@ -77,6 +81,9 @@ def course(columns: Columns, runs: list[Run], leaf: Leaf) -> Course | None:
     for kind, (table, key, column) in SAMPLED.items():
         if kind in leaf:
             return of_samples(at, columns.samples(run, table, key, leaf), column, leaf[kind])
+    table, column = BUFFERS
+    if (name := OF_BUFFERS.get(str(leaf.get("summary")))) is not None and table in run.tables:
+        return of_samples(at, run.table(table), column, name)
     return Course({}, 0.0, 0.0, at.backlog, at.linear)
 
 
@@ -146,7 +153,7 @@ def of_flows(at: Times, keep: Array, column: Array, name: str) -> Course | None:
 
 
 def of_samples(at: Times, table: pa.Table, column: str, name: str) -> Course | None:
-    """Returns the course of a statistic of samples of queues or pools."""
+    """Returns the course of a statistic of samples of queues, pools or switches."""
     when, values = table["time_ps"].to_numpy().astype(np.int64), table[column].to_numpy()
     if len(values) == 0:
         return None
