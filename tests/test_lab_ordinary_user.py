@@ -128,3 +128,15 @@ def test_a_key_of_the_terminal_ends_everything_at_any_time(begin: Start, place: 
     assert "lab/node.py" not in said
     until(lambda: traces(mark) == before, 10)
     assert [file.name for file in place.iterdir()] == ["overload.toml"]
+
+
+@pytest.mark.parametrize("written", [b"", b'{"parent": 1, "does": "pro'])
+def test_a_lab_that_ends_before_it_gave_its_order_leaves_no_traceback(written: bytes) -> None:
+    """A key of the terminal may come at that moment too, which is too short to be hit by chance."""
+    order, write = os.pipe()
+    os.write(write, written)
+    os.close(write)
+    command = [sys.executable, "-m", "backwater.lab.inside", str(order), "1"]
+    done = subprocess.run(command, pass_fds=[order], capture_output=True, check=False)
+    os.close(order)
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")

@@ -52,8 +52,11 @@ def main() -> int:
     """Enters the namespaces, and lets a child work in them. Returns the exit code."""
     order, report = (int(number) for number in sys.argv[1:3])
     from backwater import _core
+    from backwater.lab.orders import heard
 
-    asked = json.loads(os.fdopen(order).readline())
+    asked: Order | None = next(heard(os.fdopen(order)), None)
+    if asked is None:
+        return 1  # The parent ended before it gave the order.
     events = os.fdopen(report, "w")
     try:
         _core.lab_follow_parent()

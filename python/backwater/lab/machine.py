@@ -22,7 +22,7 @@ from backwater import _core
 from backwater._core import InputError
 from backwater.common import disk
 from backwater.common.arrays import pa, pq
-from backwater.lab.orders import Counts, Ended, Event, Lateness, Made, Order, Told, Ways
+from backwater.lab.orders import Counts, Ended, Event, Lateness, Made, Order, Told, Ways, heard
 from backwater.lab.outside import Options, pace, start, unfaithful
 from backwater.lab.programs import Programs, needs_dctcp
 from backwater.runs.summary import Lab, Summary
@@ -89,8 +89,7 @@ class LabRun:
     def hear(self, reports: TextIO) -> None:
         """Reads what the lab's process says, until it ends."""
         with reports:
-            for line in reports:
-                event = json.loads(line)
+            for event in heard(reports):
                 if "progress" in event:
                     self.at = {**self.at, **event["progress"]}
                 else:

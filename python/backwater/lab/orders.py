@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+import json
+from collections.abc import Iterator
+from typing import Any, Literal, NotRequired, TextIO, TypedDict
 
 from backwater import _core
 
 Files = list[tuple[str, list[tuple[str, int, int]]]]
 """Captures: files, each with its ports by name, node and port."""
+
+
+def heard(pipe: TextIO) -> Iterator[Any]:
+    """Reads lines until the process at the other end ends. A line that it did not end is left out."""
+    for line in pipe:
+        if line.endswith("\n"):
+            yield json.loads(line)
 
 
 class Watched(TypedDict):

@@ -18,7 +18,7 @@ from backwater._core import InputError
 from backwater.common import signals
 from backwater.lab import control
 from backwater.lab.apart import Apart
-from backwater.lab.orders import Counts, Ended, Event, Order
+from backwater.lab.orders import Counts, Ended, Event, Order, heard
 from backwater.lab.programs import Programs
 from backwater.runs.capture import Port
 
@@ -175,8 +175,7 @@ def run(
     last: Event = {}
     try:
         with reports:
-            for line in reports:
-                last = json.loads(line)
+            for last in heard(reports):
                 if "ready" in last:
                     ready([(name, address) for name, address in last["ready"]])
         inside.wait()
