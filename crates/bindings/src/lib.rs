@@ -220,9 +220,9 @@ impl Run {
     /// Waits up to `seconds`, and returns whether the run has ended.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         py.detach(|| {
-            let failed = |()| PyRuntimeError::new_err("another thread failed while it waited for this run");
-            let outcome = || self.outcome.lock().map_err(|_| failed(()));
-            let done = self.done.lock().map_err(|_| failed(()))?;
+            let failed = || PyRuntimeError::new_err("another thread failed while it waited for this run");
+            let outcome = || self.outcome.lock().map_err(|_| failed());
+            let done = self.done.lock().map_err(|_| failed())?;
             if outcome()?.is_none() {
                 // Without the lock of the outcome, for which `progress` would wait and stop all of Python.
                 let ended = done.recv_timeout(Duration::from_secs_f64(seconds.clamp(0.0, 1e6))).ok();
