@@ -344,6 +344,9 @@ def test_panels_are_drawn_along_quantities() -> None:
     (axes,) = figures.panels([{"label": "goodput", "runs": runs}]).axes
     assert axes.get_xlabel() == "switch.ecn.kmax (KB)"
     assert axes.lines[0].get_xydata().tolist() == [[500, 8], [1500, 20], [1750, 90]]
+    low, high = axes.get_ylim()
+    labelled = [tick for tick in axes.get_yticks() if low <= tick <= high]
+    assert labelled == [10, 20, 50, 100], "powers of ten alone would be two"
     (axes,) = figures.panels([{"label": "goodput", "runs": [*runs[1:2], {**runs[2], "value": 85.0}]}]).axes
     assert axes.get_ylim()[0] > 80, "close lines fill the panel"
     assert figures.places_of(["500 KB", "1 MB"]) is None, "no common unit"

@@ -89,6 +89,8 @@ def draw_lines(axes: Axes, panel: Panel) -> tuple[int, bool]:
     known = [one["value"] for one in (*runs, *panel.get("published", [])) if one["value"] is not None]
     if known and min(known) > 0 and max(known) >= 10 * min(known):
         axes.set_yscale("log")
+        # Below two decades, powers of ten alone would be one or two.
+        axes.yaxis.set_major_locator(LogLocator(subs=(1,) if max(known) >= 100 * min(known) else (1, 2, 5)))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
     elif not close(known):
