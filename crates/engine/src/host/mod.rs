@@ -26,7 +26,8 @@ use receivers::Receivers;
 use starts::Starts;
 use std::collections::VecDeque;
 
-/// Largest number of flows of a host that, with those of all hosts, stay in a core's second-level cache.
+/// Largest number of flows of a host for which nothing is prefetched. With so many, 128 hosts have 2 MB of flows, and a
+/// core's second-level cache has 1 to 2 MB.
 const FEW_FLOWS: usize = 128;
 
 /// Host with NIC `N` and transport `T`, whose events are kept by schedule `S`.
