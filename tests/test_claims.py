@@ -665,7 +665,17 @@ def test_what_has_happened_is_settled(seeds: Results, monkeypatch: pytest.Monkey
     never = {"kind": "equals", **drops, "expected": 0}
     assert judge(seeds, **never, variant="A")["verdict"] == "fail"
     assert judge(seeds, **never, variant="B")["verdict"] == "unsettled"
-    assert judge(seeds, kind="between", **drops, variant="A", low=100)["verdict"] == "unsettled"
+    dropped = {"kind": "between", **drops, "variant": "A"}
+    assert judge(seeds, **dropped, low=100)["verdict"] == "unsettled"
+    for run in seeds.runs:
+        run.summary["drops"] = {"buffer": 700}
+    assert judge(seeds, **dropped, low=100)["verdict"] == "pass"
+    assert judge(seeds, **dropped, low=100, high=1000)["verdict"] == "unsettled", "a longer run has more"
+    assert judge(seeds, **dropped, low=1000)["verdict"] == "unsettled"
+    for run in seeds.runs:
+        run.summary["loss"] = {"share": 0.5}
+    share = {"kind": "between", "value": {"summary": "loss.share"}, "variant": "A"}
+    assert judge(seeds, **share, low=0.1)["verdict"] == "unsettled", "a share may fall again"
 
 
 def test_a_knee_is_where_it_is_first(seeds: Results, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ from backwater._core import InputError
 from backwater.common.values import Table
 from backwater.judge import settled, words
 from backwater.judge.context import NAMING, Context, MeasuredRuns, leaves_of
-from backwater.judge.kinds import KINDS, Check, Expectation, is_never, most_of, nothing, parts_of, position
+from backwater.judge.kinds import KINDS, Check, Expectation, has_happened, most_of, nothing, parts_of, position
 from backwater.judge.leaves import LEAVES
 from backwater.runs.directory import RunDirectory
 from backwater.runs.manifest import Params
@@ -129,8 +129,7 @@ class Judge:
         """
         if "transient" in expectation or self.is_fact(expectation):
             return checks, ""
-        has_happened = is_never(expectation) and any(check.verdict == "fail" for check in checks)
-        if has_happened and not self.runs.measured.hears:
+        if has_happened(expectation, checks) and not self.runs.measured.hears:
             return checks, ""  # No longer run undoes it.
         reads = {repr(read): read for check in checks for read in check.reads}
         courses = {key: found for key, read in reads.items() if (found := self.runs.courses(*read))}

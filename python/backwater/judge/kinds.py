@@ -147,10 +147,27 @@ def within(at: str, context: Context, e: Expectation, low: float | None, high: f
     return guarded(at, context, partial(value_of, e), lambda x: x.within(low, high), signed=is_signed(e["value"]))
 
 
+def has_happened(e: Expectation, checks: list[Check]) -> bool:
+    """Returns whether what a claim counts has happened, so that a longer run gives the same verdict.
+
+    A claim that it never happens then fails. A claim that so many packets are dropped then holds.
+    """
+    verdicts = {check.verdict for check in checks}
+    return "fail" in verdicts if is_never(e) else is_many_drops(e) and verdicts == {"pass"}
+
+
 def is_never(e: Expectation) -> bool:
     """Returns whether a claim says that something that is counted does not happen."""
     most = e.get("expected") if e["kind"] in ("approx", "equals") else e.get("high")
     return e["kind"] in ("approx", "equals", "between") and most == 0 and not is_signed(e["value"])
+
+
+def is_many_drops(e: Expectation) -> bool:
+    """Returns whether a claim says that at least so many packets are dropped."""
+    value = e.get("value")
+    parts = value.get("sum", [value]) if isinstance(value, dict) else [value]
+    counts = all(isinstance(part, dict) and str(part.get("summary")).startswith("drops.") for part in parts)
+    return counts and e["kind"] == "between" and "low" in e and "high" not in e
 
 
 def value_of(e: Expectation, context: Context, **selectors: Any) -> float:
