@@ -15,6 +15,7 @@ from backwater.judge.columns import Columns
 from backwater.judge.courses import Times
 from backwater.judge.estimate import exact
 from backwater.judge.settled import Course
+from backwater.scenario.claims import Leaf
 
 SEEDS = 5
 QUEUES = 8
@@ -135,6 +136,21 @@ def test_buffers_have_a_course_of_their_own(results: Results) -> None:
     dropped = courses.course(Columns(), [run], {"summary": "drops.buffer"})
     assert dropped is not None
     assert dropped.parts == {}
+
+
+def test_goodput_has_a_course_of_its_own(results: Results) -> None:
+    """The summary has that of the earlier half. A run of before has not, and is told by the bytes in progress."""
+    run = results.runs[0]
+    row = run.summary["throughput"][0]
+    leaf: Leaf = {"summary": "throughput[class].goodput_bps", "class": row["class"]}
+    found = courses.course(Columns(), [run], leaf)
+    assert found is not None
+    early, late = found.parts[2]
+    assert (early, (early + late) / 2) == pytest.approx((row["early_goodput_bps"], row["goodput_bps"]))
+    del row["early_goodput_bps"]
+    before = courses.course(Columns(), [run], leaf)
+    assert before is not None
+    assert before.parts == {}
 
 
 def test_ages_and_draining_are_told_to_three_digits() -> None:

@@ -64,6 +64,8 @@ pub struct Outcome {
     pub progress: Vec<Progress>,
     /// `[workload]`: payload bytes acknowledged within the counted window.
     pub goodput: Vec<u64>,
+    /// `[workload]`: the part of `goodput` in the earlier half of the window.
+    pub early_goodput: Vec<u64>,
     /// Frames that fully crossed a link.
     pub packet_hops: u64,
     /// End of the run.
@@ -177,6 +179,7 @@ impl Outcome {
             scheduled_delays: Vec::new(),
             progress: vec![Progress::default(); scenario.workload.len()],
             goodput: vec![0; scenario.workload.len()],
+            early_goodput: vec![0; scenario.workload.len()],
             packet_hops: 0,
             ended: Instant::ZERO,
             complete: true,

@@ -126,9 +126,14 @@ fn load(outcome: &Outcome) -> Vec<Value> {
 
 fn throughput(outcome: &Outcome) -> Vec<Value> {
     let seconds = window_seconds(outcome);
-    let row =
-        |(i, bytes): (usize, &u64)| json!({ "class": outcome.class(i), "goodput_bps": *bytes as f64 * 8.0 / seconds });
-    outcome.goodput.iter().enumerate().map(row).collect()
+    let row = |i: usize| {
+        json!({
+            "class": outcome.class(i),
+            "goodput_bps": outcome.goodput[i] as f64 * 8.0 / seconds,
+            "early_goodput_bps": outcome.early_goodput[i] as f64 * 8.0 / (seconds / 2.0),
+        })
+    };
+    (0..outcome.goodput.len()).map(row).collect()
 }
 
 fn asked(workload: &Workload) -> Option<f64> {

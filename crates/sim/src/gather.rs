@@ -43,9 +43,10 @@ fn take_results(outcome: &mut Outcome, results: &mut PartitionResults) {
     outcome.ended = results.ended;
     outcome.complete &= !results.cancelled;
     outcome.stood_still |= results.stalled;
-    let [from, to] = &results.acknowledged_bytes;
-    for (class, goodput) in outcome.goodput.iter_mut().enumerate() {
-        *goodput += to[class].saturating_sub(from[class]);
+    let [from, middle, to] = &results.acknowledged_bytes;
+    for class in 0..outcome.goodput.len() {
+        outcome.goodput[class] += to[class].saturating_sub(from[class]);
+        outcome.early_goodput[class] += middle[class].saturating_sub(from[class]);
     }
 }
 

@@ -168,6 +168,7 @@ impl<'a> Simulation<'a> {
         Timing {
             look_ahead: run.window.map_or(widest, |w| w.min(widest)),
             warm,
+            middle: Instant(u64::midpoint(warm.0, until.0)),
             until,
             cap: Instant((run.duration.0 as f64 * run.drain.max(1.0)) as u64).max(until).min(Instant(TIME_LIMIT.0 - 1)),
             sample: self.scenario.measure.sample,

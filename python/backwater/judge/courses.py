@@ -8,7 +8,7 @@ from backwater.common.arrays import Array, np, pa, pc
 from backwater.common.quantities import as_number
 from backwater.judge import settled
 from backwater.judge.columns import Columns
-from backwater.judge.leaves import SAMPLED
+from backwater.judge.leaves import SAMPLED, read
 from backwater.judge.settled import Course
 from backwater.judge.statistics import NoData, sample_statistic, statistic
 from backwater.runs.run import Run
@@ -28,6 +28,8 @@ UNTESTED: tuple[Kind, ...] = ("scenario", "result", "injected_within")
 """Measurements that do not depend on how long a network runs."""
 OF_ARRIVALS = ("load[", "flows.counted")
 """Numbers of `summary.json` that the arrivals alone decide."""
+GOODPUT, EARLY_GOODPUT = ".goodput_bps", ".early_goodput_bps"
+"""Ends of the paths in `summary.json` of a goodput, and of its part in the earlier half of the window."""
 BUFFERS = ("buffers", "buffered_bytes")
 """Table of the bytes in each switch over time, and its column."""
 OF_BUFFERS = {f"buffer.{name}_bytes": name for name in ("mean", "p50", "p95", "p99")}
@@ -84,7 +86,20 @@ def course(columns: Columns, runs: list[Run], leaf: Leaf) -> Course | None:
     table, column = BUFFERS
     if (name := OF_BUFFERS.get(str(leaf.get("summary")))) is not None and table in run.tables:
         return of_samples(at, run.table(table), column, name)
-    return Course({}, 0.0, 0.0, at.backlog, at.linear)
+    return Course(halves_of_goodput(columns, runs, leaf), 0.0, 0.0, at.backlog, at.linear)
+
+
+def halves_of_goodput(columns: Columns, runs: list[Run], leaf: Leaf) -> dict[int, Array]:
+    """Returns a goodput in the two halves of the window; empty for other measurements, and for runs of before."""
+    path = str(leaf.get("summary"))
+    if not path.endswith(GOODPUT):
+        return {}
+    early_leaf: Leaf = {**leaf, "summary": path.removesuffix(GOODPUT) + EARLY_GOODPUT}
+    try:
+        whole, early = (read(columns, runs, one) for one in (leaf, early_leaf))
+    except NoData:
+        return {}
+    return {2: np.array([early, 2 * whole - early])}
 
 
 def arriving_classes(run: Run) -> set[str]:

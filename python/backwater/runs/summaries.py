@@ -53,6 +53,7 @@ COLUMNS = (
     column("load.CLASS.flows", "i64", None, "flows of the counted window"),
     column("load.CLASS.offered_bps", "f64", "bit/s", "payload that arrived in the counted window"),
     column("throughput.CLASS.goodput_bps", "f64", "bit/s", "payload delivered in the counted window"),
+    column("throughput.CLASS.early_goodput_bps", "f64", "bit/s", "the same in the earlier half of the window"),
     column("core_utilisation", "f64", None, "mean utilisation of the links between switches, both directions"),
     column("slowdown.CLASS.BIN.size_low_bytes", "i64", "B", "sizes above this"),
     column("slowdown.CLASS.BIN.size_high_bytes", "i64", "B", "sizes up to this; null: no upper end"),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 Load = TypedDict(
     "Load",
@@ -20,8 +20,10 @@ Load = TypedDict(
     },
 )
 """What a workload offered, beside what was asked."""
-Throughput = TypedDict("Throughput", {"class": str, "goodput_bps": float})
-"""Payload of a class that arrived."""
+Throughput = TypedDict(
+    "Throughput", {"class": str, "goodput_bps": float, "early_goodput_bps": NotRequired[float]}
+)  # Runs of before have no `early_goodput_bps`.
+"""Payload of a class that arrived in the counted window, and in its earlier half."""
 Bin = TypedDict(
     "Bin",
     {

@@ -39,6 +39,8 @@ pub struct Flows {
     pub received: Vec<Instant>,
     /// `[workload]`: payload received in the counted window.
     pub goodput: Vec<u64>,
+    /// `[workload]`: the part of `goodput` in the earlier half of the window.
+    pub early_goodput: Vec<u64>,
     /// Datagrams that were not as they were sent.
     pub altered: u64,
     /// Datagrams that came after a later one of their flow.
@@ -116,7 +118,8 @@ impl Programs {
             };
             sockets.push(network.within(host, open).during(format!("cannot open a socket on host {host}"), "")?);
         }
-        let flows = Flows { goodput: vec![0; scenario.workload.len()], ..Flows::default() };
+        let none = vec![0; scenario.workload.len()];
+        let flows = Flows { goodput: none.clone(), early_goodput: none, ..Flows::default() };
         let shared =
             Arc::new(Shared { flows: Mutex::new(flows), receiving: Mutex::default(), stop: AtomicBool::new(false) });
         let window = counted_window(scenario);
@@ -309,8 +312,12 @@ impl Receiver {
         }
         one.left -= 1;
         let content = if number + 1 == one.packets { one.last } else { self.payload };
-        if now >= self.window.0 && now < self.window.1 {
+        let (warm, until) = self.window;
+        if now >= warm && now < until {
             flows.goodput[usize::from(one.class)] += content;
+            if now.0 < u64::midpoint(warm.0, until.0) {
+                flows.early_goodput[usize::from(one.class)] += content;
+            }
         }
         if one.left == 0 {
             flows.received[flow as usize] = now;

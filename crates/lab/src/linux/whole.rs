@@ -107,6 +107,7 @@ pub fn run(
     (outcome.received, outcome.acknowledged) = (received.clone().into(), received.into());
     (outcome.retransmitted, outcome.timeouts) = (vec![0; count].into(), vec![0; count].into());
     outcome.goodput.clone_from(&flows.goodput);
+    outcome.early_goodput.clone_from(&flows.early_goodput);
     outcome.complete = complete;
     Ok(Whole { outcome: conclude(outcome), counts, flows })
 }

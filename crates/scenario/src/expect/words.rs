@@ -72,7 +72,7 @@ const SUMMARY: &[(&str, &[&str])] = &[
     ("jobs[]", &["ranks", "operations", "iterations", "ended", "iteration_ps", "slowest_ps", "sent_bytes", "waiting"]),
     ("queueing_delay", &["mean_ns", "p50_ns", "p99_ns", "packets"]),
     ("scheduled_delay[]", &["p50_ns", "p95_ns", "p99_ns", "packets"]),
-    ("throughput[]", &["goodput_bps"]),
+    ("throughput[]", &["goodput_bps", "early_goodput_bps"]),
     ("packet_hops", &[]),
     ("sim_time_ps", &[]),
 ];

@@ -41,6 +41,8 @@ pub(crate) struct Timing {
     pub look_ahead: Duration,
     /// Start of the counted window.
     pub warm: Instant,
+    /// Middle of the counted window.
+    pub middle: Instant,
     /// End of the counted window.
     pub until: Instant,
     /// Latest end of the run.
@@ -296,7 +298,7 @@ impl<'a> Worker<'a> {
                 grid = grid.min(after(period));
             }
         }
-        for fixed in [s.warm, s.until] {
+        for fixed in [s.warm, s.middle, s.until] {
             if fixed > now {
                 grid = grid.min(fixed);
             }
@@ -311,7 +313,7 @@ impl<'a> Worker<'a> {
         if s.sample.max(s.links) > Duration::ZERO && now < s.until {
             return now;
         }
-        let fixed = [s.warm, s.until].into_iter().filter(|at| *at > now).min().unwrap_or(s.cap);
+        let fixed = [s.warm, s.middle, s.until].into_iter().filter(|at| *at > now).min().unwrap_or(s.cap);
         let check = Instant((now.0 / stall::EVERY.0 + 1) * stall::EVERY.0);
         Instant(next.0 / END_GRID.0 * END_GRID.0).min(fixed).min(s.cap).min(check)
     }
@@ -406,9 +408,12 @@ impl<'a> Worker<'a> {
             self.results.at_warm = self.snapshot(now);
             self.count_acknowledged(0);
         }
+        if now == s.middle {
+            self.count_acknowledged(1);
+        }
         if now == s.until {
             self.results.at_end = self.snapshot(now);
-            self.count_acknowledged(1);
+            self.count_acknowledged(2);
         }
         if s.links > Duration::ZERO && (now == s.until || now < s.until && now.0.is_multiple_of(s.links.0)) {
             self.sample_links(now);

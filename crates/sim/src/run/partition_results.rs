@@ -30,8 +30,8 @@ pub(crate) struct PartitionResults {
     pub(crate) at_warm: Vec<PortStats>,
     /// Counters of every port at the end of the counted window, in the same order.
     pub(crate) at_end: Vec<PortStats>,
-    /// `[start, end of the counted window][workload]`: payload bytes acknowledged up to then.
-    pub(crate) acknowledged_bytes: [Vec<u64>; 2],
+    /// `[start, middle, end of the counted window][workload]`: payload bytes acknowledged up to then.
+    pub(crate) acknowledged_bytes: [Vec<u64>; 3],
     /// End of the run.
     pub(crate) ended: Instant,
     /// Whether the run was cancelled.
@@ -54,7 +54,7 @@ impl PartitionResults {
             links: Vec::new(),
             at_warm: Vec::new(),
             at_end: Vec::new(),
-            acknowledged_bytes: [vec![0; workloads], vec![0; workloads]],
+            acknowledged_bytes: std::array::from_fn(|_| vec![0; workloads]),
             ended: Instant::ZERO,
             cancelled: false,
             stalled: false,

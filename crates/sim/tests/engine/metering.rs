@@ -4,7 +4,7 @@
 //! out the reports from them at the end.
 
 use crate::common::random::{self, Family};
-use crate::common::{cases, scenario};
+use crate::common::{cases, run, scenario};
 use backwater_counters::DelayHistogram;
 use backwater_dataplane::Departed;
 use backwater_sim::observe::{Joined, Observer, Transmission};
@@ -190,4 +190,26 @@ fn meters_report_what_a_count_of_every_packet_finds() {
 #[ignore = "minutes"]
 fn meters_report_what_a_count_of_every_packet_finds_in_ten_thousand_networks() {
     compare_families(1_000..3_000);
+}
+
+/// The network is empty at the start, so the halves differ.
+#[test]
+fn the_earlier_half_of_goodput_is_that_of_half_the_window() {
+    let of = |duration: &str| {
+        let scenario = scenario(&format!(
+            "scheme = \"dctcp\"\n\
+             [topology]\nkind = \"single-switch\"\nhosts = 8\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n\
+             [run]\nduration = \"{duration}\"\nwarmup = \"50 us\"\n\
+             [[workload]]\nkind = \"background\"\nsizes = {{ fixed = \"100 KB\" }}\narrivals = \"poisson\"\n\
+             load = 0.8\nload_of = \"receivers\"\n\
+             [[workload]]\nkind = \"long-lived\"\nclass = \"long\"\ncount = 3\nto = [\"host0\"]\n"
+        ));
+        run(&scenario)
+    };
+    let (whole, half) = (of("350 us"), of("200 us"));
+    assert_eq!(whole.early_goodput, half.goodput);
+    for class in 0..2 {
+        let late = whole.goodput[class] - whole.early_goodput[class];
+        assert!(whole.early_goodput[class] > 0 && late > 0 && late != whole.early_goodput[class], "class {class}");
+    }
 }
