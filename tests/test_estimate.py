@@ -180,6 +180,24 @@ def test_a_number_says_with_how_many_seeds_it_would_be_decided() -> None:
     assert first_decided(64, lambda n: of_share(round(0.9 * n), n).within(0.84, None)) > 100
 
 
+def test_another_look_has_its_price() -> None:
+    """A true value that is the bound is decided by chance. More seeds are run where the first five leave it open."""
+    rng = np.random.Generator(np.random.PCG64(39))
+    count, most, by_chance = 2000, 300, [0, 0]
+
+    def verdict(measured: Estimate) -> str:
+        return measured.within(0, None)
+
+    for values in rng.normal(size=(count, most)).tolist():
+        found = over(values[:5], signed=True)
+        by_chance[0] += verdict(found) != "undecided"
+        seeds = (verdict(found) == "undecided" and seeds_to_decide(found, 5, verdict)) or 5
+        by_chance[1] += seeds <= most and verdict(over(values[:seeds], signed=True)) != "undecided"
+    print("decided by chance:", [f"{one / count:.1%}" for one in by_chance], "after one look and after two")
+    assert 0.04 < by_chance[0] / count < 0.06
+    assert 0.08 < by_chance[1] / count < 0.14
+
+
 def reach(seeds: int) -> float:
     """Half of a mean's interval over the deviation of its values."""
     return float(stats.t.ppf(0.975, seeds - 1)) / math.sqrt(seeds)
