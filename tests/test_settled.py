@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from backwater import Results
+from backwater import Experiment, Results
 from backwater.judge import courses, settled, words
 from backwater.judge.columns import Columns
 from backwater.judge.courses import Times
@@ -133,6 +134,24 @@ def test_buffers_have_a_course_of_their_own(results: Results) -> None:
     later = when >= (when.min() + when.max()) / 2
     halves = [np.percentile(values[half], 95, method="inverted_cdf") for half in (~later, later)]
     assert found.parts[2] == pytest.approx(halves, rel=0.02)
+
+
+def test_what_drops_nothing_is_told_by_the_fullest_switch(
+    three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Packets that were dropped are told by the bytes in progress: a full buffer stays full."""
+    run = Experiment(three, seed=7, sets={"measure.sample": "200 ns"}).simulate(tmp_path / "often").runs[0]
+    assert run.summary["drops"]["buffer"] == 0
+    found = courses.course(Columns(), [run], {"summary": "drops.buffer"})
+    assert found is not None
+    fullest: dict[int, int] = {}
+    for sample in run.table("buffers").to_pylist():
+        fullest[sample["time_ps"]] = max(fullest.get(sample["time_ps"], 0), sample["buffered_bytes"])
+    middle = (min(fullest) + max(fullest)) / 2
+    halves = [[most for at, most in fullest.items() if (at >= middle) == later] for later in (False, True)]
+    expected = [np.percentile(half, 99, method="inverted_cdf") for half in halves]
+    assert found.parts[2] == pytest.approx(expected, rel=0.02)
+    monkeypatch.setitem(run.summary["drops"], "buffer", 1)
     dropped = courses.course(Columns(), [run], {"summary": "drops.buffer"})
     assert dropped is not None
     assert dropped.parts == {}

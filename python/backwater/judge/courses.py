@@ -34,6 +34,8 @@ BUFFERS = ("buffers", "buffered_bytes")
 """Table of the bytes in each switch over time, and its column."""
 OF_BUFFERS = {f"buffer.{name}_bytes": name for name in ("mean", "p50", "p95", "p99")}
 """Statistics of that column, by their name in `summary.json`."""
+DROPS = ("drops.", "loss.")
+"""Numbers of `summary.json` that count packets lost in switches."""
 FEWEST = 20
 """Flows or samples of a part below which its mean is not taken; percentiles need as many as everywhere."""
 PARTS_OF_SAMPLES = 4
@@ -86,7 +88,24 @@ def course(columns: Columns, runs: list[Run], leaf: Leaf) -> Course | None:
     table, column = BUFFERS
     if (name := OF_BUFFERS.get(str(leaf.get("summary")))) is not None and table in run.tables:
         return of_samples(at, run.table(table), column, name)
+    if table in run.tables and drops_none(columns, runs, leaf):
+        return of_samples(at, fullest(run.table(table)), column, "p99")
     return Course(halves_of_goodput(columns, runs, leaf), 0.0, 0.0, at.backlog, at.linear)
+
+
+def drops_none(columns: Columns, runs: list[Run], leaf: Leaf) -> bool:
+    """Returns whether a measurement counts lost packets, and no packet is lost.
+
+    Then the course of the fullest switch tells whether a longer run would lose some. Bytes in progress do not: flow
+    control keeps them in hosts.
+    """
+    return str(leaf.get("summary")).startswith(DROPS) and read(columns, runs, leaf) == 0
+
+
+def fullest(buffers: pa.Table) -> pa.Table:
+    """Returns the bytes in the fullest switch at each time."""
+    _, column = BUFFERS
+    return buffers.group_by("time_ps").aggregate([(column, "max")]).rename_columns(["time_ps", column])
 
 
 def halves_of_goodput(columns: Columns, runs: list[Run], leaf: Leaf) -> dict[int, Array]:

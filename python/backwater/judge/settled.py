@@ -11,6 +11,7 @@ A claim about a network with random arrivals is about its steady state. So each 
 * *The network*. Some measurements have one value for the whole run. The drift of others is known only within a factor
   of 1.5 or worse. Both have settled if the bytes in progress have: the sizes of all flows that have arrived and have
   not finished. If these grow nearly in proportion to time, the network may be overloaded, and no run long enough.
+* *No drops*. Where nothing is dropped, the drift is that of the p99 of the bytes in the fullest switch.
 
 Networks in which nothing arrives at random have no steady state, and are not tested.
 """
