@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
@@ -155,6 +156,26 @@ def test_what_drops_nothing_is_told_by_the_fullest_switch(
     dropped = courses.course(Columns(), [run], {"summary": "drops.buffer"})
     assert dropped is not None
     assert dropped.parts == {}
+
+
+def test_a_switch_that_fills_is_found_before_it_drops() -> None:
+    """One of eight switches fills, and nothing else changes: the bytes in progress are the same in both halves."""
+    none = np.zeros(0)
+    at = Times(none, none, none, none, (0, 1), 1, np.ones(2), 2.0)
+    rng = np.random.Generator(np.random.PCG64(39))
+
+    def moved(filling: float) -> str:
+        tested = []
+        for _ in range(SEEDS):
+            level = rng.normal(4e6, 1e5, (4000, 8))
+            level[:, 3] += 1e6 + filling * np.arange(4000)
+            when, node = np.indices(level.shape).reshape(2, -1)
+            columns = {"time_ps": when, "node": node, "buffered_bytes": level.ravel().astype(np.int64)}
+            tested.append(courses.of_samples(at, courses.fullest(pa.table(columns)), "buffered_bytes", "p99"))
+        return settled.test([course for course in tested if course is not None], 1).moved
+
+    assert moved(0) == ""
+    assert "the later half is" in moved(500)
 
 
 def test_goodput_has_a_course_of_its_own(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
