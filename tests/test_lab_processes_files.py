@@ -43,6 +43,13 @@ while not Path(GO).exists():
 burst(200)
 """
 """Numbered datagrams. Those of a burst have crossed the network when it ends, and a process has written its files."""
+HELD = """
+import sys, time
+from pathlib import Path
+while sys.orig_argv[2:4] == ["backwater.lab.node", "sw2"] and Path(HOLD).exists():
+    time.sleep(0.01)
+"""
+"""Holds a process of the second switch before it is a switch, for as long as a file is there."""
 HELLO = bytes([1, 3])
 """Version and type of a frame that says hello."""
 
@@ -154,18 +161,22 @@ def test_files_of_a_process_that_is_killed_and_starts_again(
 
 
 def test_a_start_that_is_killed_before_its_first_call_has_a_log_too(
-    path: Path, tmp_path: Path, replayed: Callable[[Path], dict[str, Any]]
+    path: Path, tmp_path: Path, replayed: Callable[[Path], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    hold = tmp_path / "hold"
+    (tmp_path / "sitecustomize.py").write_text(HELD.replace("HOLD", repr(str(hold))))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     mark, logs = secrets.token_hex(8), [tmp_path / f"sw2.log{end}" for end in ("", ".2", ".3")]
     send = python("a", FLOOD.replace("sleep(2)", "sleep(12)"))
     run = start(path, "--processes", "--log", f"sw2={logs[0]}", "--exec", send, "--json", mark=mark)
     try:
         until(lambda: logs[0].exists() and logs[0].stat().st_size > 20_000)
+        hold.touch()
         for next_log in logs[1:]:
-            # A Python that has just started is not yet a switch.
             until(lambda: bool(node(mark, "sw2")))
             os.kill(node(mark, "sw2")[0], signal.SIGKILL)
             until(next_log.exists)
+        hold.unlink()
         out, said = run.communicate(timeout=60)
     finally:
         run.kill()
