@@ -968,7 +968,7 @@ LARGE = {
     ),
     *("ai-htsim", "ai-moe", "ai-shared"),
     *("deadlock-clos", "deadlock-elided", "deadlock-five", "deadlock-nine", "fidelity-conventions"),
-    *(f"flowsail-{name}" for name in ("family", "fig11", "fig12", "fig13", "fig18", "losses")),
+    *(f"flowsail-{name}" for name in ("family", "fig11", "fig12", "fig13", "fig18", "losses", "members")),
 }
 """Those that simulate more than 7 million packet-hops with one seed at smoke scale."""
 
