@@ -204,6 +204,7 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "bfc+cc"
     "flowsail"
     "flowsail-drain"
+    "flowsail-drain4"
     "flowsail+dctcp"
     "bcc"
     "dctcp"
