@@ -141,9 +141,13 @@ fn knobs(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, c
             *out += "release_from = \"touch\"\n";
         }
         let per_group: u64 = queues_of(out) / groups;
-        if per_group > 2 && dice.percent(35) {
-            *out += "isolation_queues = 2\n";
-        }
+        // Always written: a preset may have more than there are queues here.
+        let isolated = match per_group {
+            ..=2 => 1,
+            3..=4 => dice.of(&[1, 1, 2]),
+            _ => dice.of(&[1, 1, 2, 4]),
+        };
+        let _ = writeln!(out, "isolation_queues = {isolated}");
         let (small, short) = (dice.percent(50), dice.percent(40));
         crowded = small || short;
         // A recount walks the table, which takes long for large ones.
